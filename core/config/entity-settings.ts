@@ -203,8 +203,6 @@ const configuredColumns = z
     '`"all"`: every column that the CRM lists; a list of names, in order; or an object (docs/configuration.md, "Columns that are left out, or must be there").',
   );
 
-/** The settings of one entity. */
-
 // CloudWatch looks back seven days at most.
 export const freshnessHours = whole(1, 168);
 

@@ -314,7 +314,7 @@ function isOtherDate(sent: string, text: string): boolean {
   return days.length > 0 && days.every((day) => Math.abs(day - Date.parse(sent.slice(0, 10))) > most);
 }
 
-/** A date with hyphens and colons: `20261120T100000Z`, `/Date(1795168800000)/`, `… GMT+0200 (Israel Standard Time)`. */
+/** Converts dates such as `20261120T100000Z` and `/Date(1795168800000)/` to the form with hyphens and colons. */
 function usualForm(text: string): string {
   const [, milliseconds] = /^\/Date\((-?\d{1,14})/.exec(text) ?? [];
   if (milliseconds !== undefined) return new Date(Number(milliseconds)).toISOString();

@@ -21,7 +21,6 @@ export interface CrmAnswer extends Omit<WholeAnswer, 'body'> {
   body: unknown;
   /** The body is a web page, or another HTML or XML document. */
   isPage: boolean;
-  /** Number of characters in the body. */
   characters: number;
   /** Why the body could not be read, if so. */
   unread?: UnreadableBody | undefined;

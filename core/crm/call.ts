@@ -10,7 +10,6 @@ const OPERATIONS = {
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
-/** One call of the CRM's API. */
 export interface CrmCall {
   operation: Operation;
   entity: Entity;

@@ -28,7 +28,6 @@ export interface CrmClient {
 interface Exchange extends Meaning {
   /** `undefined` if the CRM did not answer. */
   answer: CrmAnswer | undefined;
-  /** The token that was sent. */
   token: AccessToken;
 }
 

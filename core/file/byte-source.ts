@@ -67,7 +67,6 @@ async function* bytesIn(file: FileHandle, from: number, to: number): AsyncGenera
 /** The first two records of a CSV file must end within this number of bytes. */
 const START_BYTES = 1024 * 1024;
 
-/** Size and CRC-32 of the stored bytes. */
 export interface StoredBytes {
   bytes: number;
   crc32: number;

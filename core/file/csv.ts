@@ -340,7 +340,7 @@ class CsvCount {
   #findSplit(record: Uint8Array, splits: Map<string, number>): void {
     for (const separator of OTHER_SEPARATORS) {
       const at = separator === this.#csv.separator ? -1 : record.indexOf(separator.charCodeAt(0));
-      // In ordinary text, a space follows a comma, which is not at the same place in most rows.
+      // In ordinary text, a space follows a comma, and the commas of most rows are at different places.
       const split = record[at + 1] === BLANK ? `${separator}${at}` : separator;
       if (at !== -1) splits.set(split, (splits.get(split) ?? 0) + 1);
     }

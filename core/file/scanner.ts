@@ -36,7 +36,7 @@ const NO_NAMES = new Uint8Array(MASK + 1);
 /** The longest cell whose bytes are summed: the sum of a longer cell could overflow. */
 const LONGEST_SUMMED = 1000;
 
-/** Results of reading, besides the start of the next record: the record continues, or its end is not in the block. */
+/** Results of reading other than the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
 

@@ -236,7 +236,7 @@ async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes
   return end - (large ? LARGE_END_BYTES : 0) - lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** Whether the first entry is at the start of the file, each other one follows an entry, and the directory follows the last. */
+/** Whether the entries and the directory follow each other from the start of the file, without gaps or overlaps. */
 function areAdjacent(extents: Extent[], directory: number): boolean {
   const sorted = extents.toSorted((one, other) => one.from - other.from);
   const ends = [0, ...sorted.map(({ to }) => to)];

@@ -19,7 +19,7 @@ export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now
     if (found) return new Date(found.since);
     throw new RunError('StorageConflict', `The object at ${SINCE_KEY} has no valid date for the first checked night.`);
   }
-  // Two checks at the same time would both write this.
+  // If two checks run at the same time, the first write counts. Their times hardly differ.
   await bucket.putOnce(SINCE_KEY, JSON.stringify({ since: now.toISOString() }));
   return now;
 }

@@ -32,14 +32,12 @@ export type Grant =
 export interface Refusal {
   kind: Exclude<TokenMeaning, 'granted'>;
   message: string;
-  /** HTTP status of a refusal. */
   status?: number;
   /** The code of a refusal, if RFC 6749 lists it. */
   code?: string | undefined;
   retryAfterSeconds?: number | undefined;
 }
 
-/** The answer of the token endpoint to one call. */
 export type TokenAnswer =
   | Refusal
   | {

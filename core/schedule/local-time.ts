@@ -32,7 +32,7 @@ export function dateAfter(time: string, days: number): string {
 export function offsetAt(timeZone: string, instant: number): number {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   formats.set(timeZone, format);
-  // `GMT`, `GMT+02:00`, and before zones had whole minutes `GMT+02:20:54`.
+  // The name is `GMT`, `GMT+02:00` or, in the years before zones had whole minutes, `GMT+02:20:54`.
   const name = format.formatToParts(instant).find(({ type }) => type === 'timeZoneName')?.value ?? '';
   const [, sign, ...parts] = /([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(name) ?? [];
   const [hours = 0, minutes = 0, seconds = 0] = parts.map((part = '0') => Number(part));

@@ -149,7 +149,7 @@ export function ruleOf(name: string): Rule {
   return found;
 }
 
-/** A rule for a parent of the root element, which allows only the root element. */
+/** The rule for the level above the root element: only the root element is allowed. */
 export function rootRule(root: string): Rule {
   return rule('', [], [root]);
 }

@@ -117,7 +117,7 @@ const LONG_TEXT = /\p{L}{6}|\p{N}{4}/u;
 
 /** Walks through a part and reports text that is not allowed. */
 export class AllowedText implements XmlHandler {
-  /** Words for the findings. */
+  /** The findings, in words. */
   readonly found = new Set<string>();
   readonly #names: AllowedNames;
   /** Verdicts on values that occurred before. */

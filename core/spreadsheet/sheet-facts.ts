@@ -82,7 +82,7 @@ type ReadSheet = Pick<Facts, 'header' | 'rows'> & { content: Content; warnings: 
 
 interface Start {
   sheet: Sheet;
-  /** Words for text outside the cells of the sheet. */
+  /** Where the workbook has text outside the cells of the sheet, in words. */
   text: ReadonlySet<string>;
   /** The sheet has at least one value. */
   filled: boolean;

@@ -3,7 +3,7 @@ import { type AllowedNames, AllowedText, isAllowedName } from './allowed-text.ts
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
-/** Words for parts, by a part of their media type. */
+/** How findings name the parts of a workbook, by a text in their media type. */
 const CALLED: [type: RegExp, what: string][] = [
   [/threadedcomment|comment/, 'comments'],
   [/pivot/, 'pivot tables'],

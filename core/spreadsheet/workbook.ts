@@ -26,7 +26,7 @@ export interface Workbook {
   archive: ZipArchive;
   parts: Parts;
   strings: SharedStrings;
-  /** Words for text in the part of the shared texts that is not a shared text. */
+  /** Findings, in words, of text in the part of the shared texts that is not a shared text. */
   stringsText: ReadonlySet<string>;
   /** The parts that were read for the rows of the sheets, by their lower-case names. */
   read: ReadonlySet<string>;

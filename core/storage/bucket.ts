@@ -10,7 +10,7 @@ import {
 import { RunError } from '../errors.ts';
 import { isObjectGone, refusedCondition, storageError } from './storage-errors.ts';
 
-/** The tag that policies for readers in other accounts ask for. */
+/** The tag that policies for readers in other accounts require. */
 export const PUBLISHED_TAG = 'published';
 
 /** The part of a request that sets the tag of the stored object. */

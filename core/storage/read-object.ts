@@ -4,7 +4,7 @@ import type { Bucket } from './bucket.ts';
 
 /** After this many breaks, reading ends with an error, and the next invocation continues. */
 const MOST_BREAKS = 5;
-/** After this progress, breaks are counted from zero. */
+/** After this many bytes, the count of breaks starts again at zero. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
 /**

@@ -7,7 +7,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { freeDisk } from '../file/reading-limits.ts';
 import { TableError } from './table-error.ts';
 
-/** Limits of a query. */
 export interface EngineLimits {
   /** Memory of DuckDB's buffers. The process takes more: DuckDB has other memory, too. */
   bufferMB: number;

@@ -152,7 +152,7 @@ async function* rowsOf(
   }
 }
 
-/** The value of a column as SQL. A text that does not fit its type is NULL and takes a number of `misfits`. */
+/** The value of a column as SQL. A text that does not fit its type is NULL, and advances the sequence `misfits`. */
 function columnValue({ place, type, hashed }: TableColumn, hashKey: string | null): string {
   const text = `c${place}`;
   if (type === 'text') return hashed && hashKey ? hashedText(text, hashKey) : text;

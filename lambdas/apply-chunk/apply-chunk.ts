@@ -161,7 +161,7 @@ function chunkIn({ chunk }: BatchState): Chunk {
   return chunk;
 }
 
-/** Counts failed lines of all chunks. At its threshold the batch stops, so that a person can check them. */
+/** Counts failed lines of all chunks. At the configured number the batch stops, so that a person can check them. */
 async function countFailure(
   { line, outcome }: ResultLine,
   threshold: number | null,

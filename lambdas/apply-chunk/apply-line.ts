@@ -148,7 +148,6 @@ export function createPace(perSecond: number, continued: boolean, { now, random,
   return {
     /** The longest wait for a turn, in seconds. */
     seconds: interval / 1000,
-    /** Waits for the next turn. */
     turn: async () => {
       const early = next - now().getTime();
       if (early > 0) await sleep(early);

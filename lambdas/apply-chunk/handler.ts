@@ -5,7 +5,6 @@ import { crmFromEnv } from '../../core/crm/crm-from-env.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<ApplyChunkDeps> = () => {
   const crm = crmFromEnv();
   const store = quickBatchStoreFromEnv();

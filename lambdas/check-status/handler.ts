@@ -3,7 +3,6 @@ import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type CheckStatusDeps, checkStatus } from './check-status.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<CheckStatusDeps> = () => {
   const crm = crmFromEnv();
   return (invocation) => ({ ...invocation, crm: crm(invocation) });

@@ -25,7 +25,7 @@ export interface CreateExportDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** The input of a run, with the logical date that it gives or that follows from its start. */
+/** The input of a run with its logical date, which is in the input or follows from the start of the run. */
 type Asked = ExportInput & { date: string };
 
 /** Time for a request to the ledger, reserved so that an export is recorded even if its answer comes late. */
@@ -180,7 +180,7 @@ async function refusalOf(
   entity: Entity,
   { crm, read }: CreateExportDeps,
 ): Promise<string | undefined> {
-  // Pointers follow the start of the run, so an earlier export would replace a later one with older records.
+  // Pointers move to the run that started later: adopting an earlier export would replace newer records.
   const published = await publishedManifest(read, entity, datePointerKey(entity, found.date));
   if (typeof published === 'object' && Date.parse(published.run.createdAt) > Date.parse(found.createdAt))
     return 'a later export of the same date is published';

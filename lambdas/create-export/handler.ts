@@ -8,7 +8,6 @@ import type { Connect } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { type CreateExportDeps, createExport } from './create-export.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<CreateExportDeps> = () => {
   const crm = crmFromEnv();
   const {

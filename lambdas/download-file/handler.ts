@@ -9,7 +9,6 @@ import type { StoreOptions } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type DownloadFileDeps, downloadFile } from './download-file.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<DownloadFileDeps> = () => {
   const crm = crmFromEnv();
   return (invocation) => {

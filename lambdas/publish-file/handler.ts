@@ -6,7 +6,6 @@ import type { Connect } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { type PublishFileDeps, publishFile } from './publish-file.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<PublishFileDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(streamingLimits());

@@ -11,7 +11,7 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { checkNights } from './check-nights.ts';
 import { recordNight } from './record-night.ts';
 
-/** The event of the rule. */
+/** The event of the hourly rule. */
 const checkSchema = z.object({ source: z.literal('aws.events'), time: z.iso.datetime() });
 
 /** @param platform the environment of the function; tests replace it */

@@ -3,7 +3,6 @@ import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<SummarizeBatchDeps> = () => {
   const store = batchStoreFromEnv();
   return (invocation) => ({ ...invocation, store });

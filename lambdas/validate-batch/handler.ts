@@ -4,7 +4,6 @@ import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type ValidateBatchDeps, validateBatch } from './validate-batch.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<ValidateBatchDeps> = () => {
   const store = batchStoreFromEnv();
   const { SOFTWARE_VERSION: softwareVersion } = readEnv(process.env, 'SOFTWARE_VERSION');

@@ -6,7 +6,6 @@ import type { Connect } from '../../core/step/step.ts';
 import { createUploadBucket } from '../../core/storage/upload.ts';
 import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<WriteChangesDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);

@@ -9,7 +9,6 @@ import { createUploadBucket } from '../../core/storage/upload.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { type WriteTableDeps, writeTable } from './write-table.ts';
 
-/** Makes the clients of a container from its environment. */
 export const connect: Connect<WriteTableDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);

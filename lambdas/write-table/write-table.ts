@@ -25,7 +25,6 @@ import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.
 
 export interface WriteTableDeps extends Invocation {
   bucket: UploadBucket;
-  /** Reads the key of the hashed columns. */
   hashKey: () => Promise<string>;
 }
 
@@ -95,7 +94,7 @@ async function replaceTable(
   const onProgress = () => refuseLate(deps, `for its ${manifest.file.bytes} bytes`);
   return inFolder('table-', async (folder) => {
     const path = join(folder, 'table.parquet');
-    // The content was limited before publication.
+    // PublishFile has already limited the size of the content.
     const contentBytes = Number.POSITIVE_INFINITY;
     const reading = { contentBytes, diskBytes: await freeDisk(), secondsLeft: deps.secondsLeft };
     const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });

@@ -220,7 +220,7 @@ interface AlarmOptions extends Partial<cloudwatch.AlarmProps> {
   mailsEnd?: boolean;
 }
 
-/** Runs that fail or time out are mailed. */
+/** Counts aborted runs only, because a run that fails or times out is mailed. */
 function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): cloudwatch.Metric {
   return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }

@@ -92,7 +92,7 @@ export class ExportBucket extends Construct {
     super(scope, id);
     this.key = key;
     this.deployment = deployment;
-    // A line for each request, within hours. S3 cannot deliver it to a bucket with a customer key
+    // The access log has a line for each request, within hours. S3 cannot deliver it to a bucket with a customer key
     // (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
     const lines = { id: 'Lines', expiration: Duration.days(deployment.logRetentionDays) };
     this.accessLogs = new Bucket(new Construct(this, 'AccessLogs'), 'Bucket', {

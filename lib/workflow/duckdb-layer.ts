@@ -5,7 +5,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Architecture, Code, LayerVersion, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 
-/** A package with its own lockfile: in the project, npm installs only the binding for this machine. */
+/** A package with its own lockfile, because in the project npm installs only the binding for this machine. */
 const PACKAGES = join(import.meta.dirname, 'duckdb');
 const INSTALL = [
   'ci',

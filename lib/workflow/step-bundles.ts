@@ -38,8 +38,8 @@ const STEP_BUNDLES = {
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
   })),
-  // esbuild writes no files there. Paths in the source maps are relative to it, so they do not depend on the place of
-  // the assembly.
+  // esbuild does not write to this folder. Paths in the source maps are relative to it, so they do not depend on the
+  // place of the assembly.
   outdir: join(PROJECT, 'cdk.out'),
   outExtension: { '.js': '.mjs' },
   write: false,

@@ -187,7 +187,6 @@ export class Store {
 
 type BucketAddress = Pick<StoreOptions, 'endpoint' | 'bucket' | 'region' | 'urlSuffix'>;
 
-/** The URL of an object. */
 export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com' }: BucketAddress, key: string): URL {
   const path = escapeUriPath(key);
   return endpoint
