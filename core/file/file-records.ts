@@ -167,8 +167,8 @@ async function* csvBatches(
  * accepts only one kind of line break, refuses text after a closing quotation mark, ignores blanks before an opening
  * one, and drops a byte order mark (0xef 0xbb 0xbf) at the beginning of a file.
  */
-function readsAlike({ block, from, to, cells, hasStrayBreak, hasStrayQuote }: Scanner, width: number): boolean {
-  if (cells !== width || hasStrayBreak || hasStrayQuote || block[from] === 0xef) return false;
+function readsAlike({ block, from, to, cells, ownStrayBreaks, ownStrayQuotes }: Scanner, width: number): boolean {
+  if (cells !== width || ownStrayBreaks + ownStrayQuotes > 0 || block[from] === 0xef) return false;
   return !block.subarray(from, to).includes(' "');
 }
 

@@ -85,6 +85,9 @@ export class Scanner extends TextBlocks {
   strayBreaksBeforeQuote = 0;
   /** Cells with text after their closing quotation mark. */
   strayQuotes = 0;
+  /** How many of these line breaks and cells the current record has. */
+  ownStrayBreaks = 0;
+  ownStrayQuotes = 0;
   /** A line break follows the last record. */
   endsWithBreak = false;
   /** The text ends inside quotation marks. */
@@ -99,8 +102,6 @@ export class Scanner extends TextBlocks {
   /** The end of the current record, its kind of line break, and what it adds to the counts above. */
   #end = 0;
   #lineBreak = 0;
-  #strayQuotes = 0;
-  #strayBreaks = 0;
   #beforeQuote = 0;
   /** The first and the last cell of the record with letters or digits. */
   #firstBegin = 0;
@@ -126,16 +127,6 @@ export class Scanner extends TextBlocks {
     codes[LF] = ENDS_LF;
     codes[CR] = ENDS_CR;
     codes[separator.charCodeAt(0)] = SEPARATES;
-  }
-
-  /** The current record has a line break of another kind outside quotation marks. */
-  get hasStrayBreak(): boolean {
-    return this.#strayBreaks > 0;
-  }
-
-  /** A cell of the current record has text after its closing quotation mark. */
-  get hasStrayQuote(): boolean {
-    return this.#strayQuotes > 0;
   }
 
   /** Whether all cells with letters or digits (at least two cells) have the same first or the same last character. */
@@ -182,9 +173,9 @@ export class Scanner extends TextBlocks {
     if (this.cells > MOST_CELLS) this.refuse(`${MOST_CELLS.toLocaleString('en-US')} cells`);
     this.from = from;
     this.to = this.#end;
-    this.strayBreaks += this.#strayBreaks;
+    this.strayBreaks += this.ownStrayBreaks;
     this.strayBreaksBeforeQuote += this.#beforeQuote;
-    this.strayQuotes += this.#strayQuotes;
+    this.strayQuotes += this.ownStrayQuotes;
     this.lineBreaks |= this.#lineBreak;
     this.endsWithBreak = this.#lineBreak > 0;
     this.records += 1;
@@ -193,7 +184,7 @@ export class Scanner extends TextBlocks {
 
   // Not a getter: V8 does not inline private getters.
   #isRegular(): boolean {
-    if (this.cells !== this.regularWidth || this.#mayBeHeader() || this.#strayBreaks > 0 || this.alike) return false;
+    if (this.cells !== this.regularWidth || this.#mayBeHeader() || this.ownStrayBreaks > 0 || this.alike) return false;
     const isNested = this.#nests && this.#options.nested?.mayBeIn(this.block, this.from, this.to);
     return !isNested && !mayBeginError(this.block, this.from);
   }
@@ -214,8 +205,8 @@ export class Scanner extends TextBlocks {
     this.quoted = 0;
     this.#nests = false;
     this.#lineBreak = 0;
-    this.#strayQuotes = 0;
-    this.#strayBreaks = 0;
+    this.ownStrayQuotes = 0;
+    this.ownStrayBreaks = 0;
     this.#beforeQuote = 0;
     for (let at = from; next === GO_ON; at += 1) {
       const begin = at;
@@ -301,7 +292,7 @@ export class Scanner extends TextBlocks {
     if (at > end) this.endsQuoted = true;
     if (at >= end) return end;
     const code = codes[block[at] as number] as number;
-    if (code >= 0 || code === NESTING) this.#strayQuotes += 1;
+    if (code >= 0 || code === NESTING) this.ownStrayQuotes += 1;
     return at;
   }
 
@@ -321,7 +312,7 @@ export class Scanner extends TextBlocks {
       this.#lineBreak = isCr ? LINE_BREAKS.cr : LINE_BREAKS.lf;
       return after;
     }
-    this.#strayBreaks += 1;
+    this.ownStrayBreaks += 1;
     if (follows === QUOTE) this.#beforeQuote += 1;
     return GO_ON;
   }
