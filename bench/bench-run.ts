@@ -11,7 +11,7 @@ import { runOf, withSession } from './bench-session.ts';
 import { atMost, benchmark, type Found, median } from './kit.ts';
 
 /**
- * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.
+ * `npm run bench:run`: measures the overhead of runs as ratios, on this machine.
  *
  * seven-at-once: seven runs at once against the slowest of them alone; jobs take ten seconds, the functions are warm.
  * after-ready: from PROCESSED to published, 10 MB and 1 GiB, against `curl` fetching the same file and putting it to the same S3.

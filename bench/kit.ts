@@ -61,7 +61,7 @@ export async function benchmark(work: (kit: Kit) => Promise<void>): Promise<void
   await work({ quick, dir, screen, experiment });
 }
 
-/** Binds this process and its children to one core: the last. */
+/** Binds this process and its children to the last core. */
 export function keepToOneCore(): void {
   const core = String(cpus().length - 1);
   execFileSync('taskset', ['-a', '-p', '-c', core, String(process.pid)], { stdio: 'ignore' });

@@ -14,7 +14,7 @@ const LOGGED = { crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 };
  */
 export type Usage = typeof LOGGED & { transitions: number; invocations: number; gbSeconds: number; logBytes: number };
 
-/** What costs, the usage of a night that runs every entity once, and dollars a month for one deployment. */
+/** An item that costs money, its usage in a night that runs every entity once, and its dollars a month. */
 interface CostLine {
   what: string;
   counted: string;

@@ -20,6 +20,6 @@ process.on('SIGINT', () => {
   process.exit(INTERRUPTED);
 });
 const code = await runCommandLine(args);
-// While Node ends by itself, signals have no handler: a second Ctrl-C would end the process without its exit code.
+// Ends at once. While Node ends by itself, it has no handlers of signals, and a second Ctrl-C would replace the exit code.
 if (code === INTERRUPTED) process.exit(code);
 process.exitCode = code;

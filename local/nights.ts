@@ -81,7 +81,7 @@ export async function secondNight(session: Session, { entities }: NightOptions) 
  * @throws CommandError (exit code 1) if a file that counts as published cannot be read
  */
 async function runAll({ target, screen, interrupt }: Session, entities: Entity[], daysAgo: number) {
-  // All runs have one date. `scheduledFor` would claim the start of a rule.
+  // All runs have one date. With `scheduledFor`, a run would count as the nightly start of a rule.
   const input = { date: dateAfter(dateIn(target.TimeZone, new Date()), -daysAgo) };
   const runs = entities.map(async (entity): Promise<FinishedRun> => {
     const { executionArn } = await startRun(target, entity, input);

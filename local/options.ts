@@ -64,7 +64,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   return { ...settings, entities, crm };
 }
 
-/** @returns the CRM that the options name, if they name a part of one. @throws ConfigurationError */
+/** @returns the CRM of the options; `undefined` without such options @throws ConfigurationError if a part is missing */
 function otherCrm(named: Omit<Parsed, keyof StartOptions>, clientSecret: string | undefined): OtherCrm | undefined {
   if (Object.values(named).every((value) => value === undefined)) return undefined;
   const { crmUrl: baseUrl, authUrl, clientId, ...callback } = named;

@@ -42,7 +42,7 @@ export type Session = Awaited<ReturnType<typeof openSession>>;
 export async function openSession(options: StartOptions, deps: SessionDeps) {
   const { screen, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   if (options.crm) {
-    // Checked first, because the later steps take a while and then wait for a person.
+    // The CRM is checked first, because the later steps take a while and then wait for a person.
     const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
     for (const url of [options.crm.baseUrl, options.crm.authUrl])
       await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);

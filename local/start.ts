@@ -82,7 +82,7 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
   return ok ? 0 : 1;
 }
 
-/** Interrupts the start once the npm that runs it has ended, which alone does not end what npm started. */
+/** Interrupts `npm start` once npm has ended, because the end of npm does not end the processes that npm started. */
 function endWithNpm(): void {
   // The script of package.json replaces its shell, so npm is the parent.
   const npm = process.ppid;

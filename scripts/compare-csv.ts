@@ -55,7 +55,7 @@ async function compare({ file, separator, records: read }: Read): Promise<Compar
   return { result: differences.length === 0 ? 'same' : 'different', words: differences.join(', ') };
 }
 
-/** The file below a header of its line breaks. A file in gzip becomes the second member. */
+/** The file with a header above its first record, in the same line breaks. A gzip file becomes the second gzip member. */
 function withHeader(header: string, stored: Buffer): Buffer {
   const packed = stored[0] === 0x1f && stored[1] === 0x8b;
   const text = packed ? gunzipSync(stored) : stored;

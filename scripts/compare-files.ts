@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** The loop of the scripts that compare how this reader and one in Python read the files in folders. */
+/** The loop that the scripts share which compare this reader with a reader in Python, file by file. */
 
 const LARGEST_FILE = 30_000_000;
 

@@ -30,7 +30,7 @@ const SIZES: Partial<Record<Entity, [records: number, added: number]>> = {
   employers: [3_150, 4],
 };
 
-/** Failures: how many nights before the last one, entity, error; `undefined` is a night without a run. */
+/** Failures: the number of nights before the last night, the entity, and the error. `undefined`: there was no run. */
 const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined][] = [
   [6, 'contacts', 'ExportDeadlineExceeded'],
   [13, 'leads', 'CrmUnavailable'],

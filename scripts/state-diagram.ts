@@ -41,7 +41,7 @@ function linesOf({ StartAt, States }: Definition, drawExceptional?: Draw): strin
     const next = stateOf(Next, States);
     if (next.Type === 'Choice') drawBranches(id, next, draw, drawOther);
     else draw(id, Next);
-    // A Map continues with the same state when it could not run.
+    // A Map that could not run continues with the same state as a Map that ended.
     for (const caught of Catch) {
       if (caught.Next !== Next) drawOther(id, caught.Next, 'its function stopped without an answer');
     }

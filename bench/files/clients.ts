@@ -41,8 +41,8 @@ function awsCommand(): string {
 }
 
 /**
- * The engine with the options of its function and its default number of connections, and with 16 connections; the lower
- * bound of two `curl`; three programs with their defaults.
+ * The programs to compare: the engine with the options of its function, with the default number of connections and with
+ * 16 connections; two `curl` in a pipe as the lower bound; three other programs with their defaults.
  */
 export function clientsFor(
   { certificate, sink, dir }: Servers,

@@ -60,7 +60,7 @@ function startPinned(command: string[]) {
   return spawn('taskset', ['-c', SERVER_CORE, ...command], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** nginx for both ends: TLS, the origin's files, and an S3 that stores nothing; `world.py` takes the bodies. */
+/** The configuration of nginx for both ends: TLS, the files of the origin, and an S3 that stores nothing. */
 function nginxConf(dir: string, ports: Record<'origin' | 'slow' | 'sink', number>): string {
   return `
 user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;

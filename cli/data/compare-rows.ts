@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { named, type Query, quoted, rowsIn } from '../../core/table/engine.ts';
 
-/** Compares the rows of two files by a key, in parts, because a join of whole files does not fit in the buffers. */
+/** Compares the rows of two files by a key. Compares part by part, because a join of whole files exceeds the buffers. */
 
 /** A value for each of two files. */
 export interface Both<T> {

@@ -50,7 +50,7 @@ export async function downloadTo(
     let resumedAt = part.first.bytes;
     let crc = await fill(part.first);
     if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
-      // The partial file was of another file.
+      // The bytes on the disk belong to another file.
       await part.reset();
       resumedAt = 0;
       crc = await fill(NOTHING);

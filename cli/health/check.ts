@@ -99,7 +99,7 @@ const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 /** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */
 export function findingOf(error: unknown): Finding {
   if (error instanceof CannotCheck) return unknown(error.message);
-  // The advice of the error of a run is for functions; here a person lacks a right.
+  // A RunError advises about the rights of functions. Here a person lacks the right, so the error of AWS is used.
   const denied = error instanceof RunError ? error.cause : error;
   if (isDenied(denied)) {
     const right = deniedRight(denied);

@@ -281,7 +281,7 @@ function conclusionOf(checks: Checked[]): string {
   return doubt ? `No check found a reason for a nightly run to fail, but ${doubt}.` : 'A nightly run would work.';
 }
 
-/** Why a nightly run may not work although no check failed. Only a call to the CRM with the grant proves the grant. */
+/** Why a nightly run may fail although no check failed. Only a call to the CRM shows that the grant works. */
 function doubtOf(checks: Checked[]): string | undefined {
   const find = (id: string) => checks.find((one) => one.id === id);
   const rules = find('rules');

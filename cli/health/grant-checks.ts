@@ -61,8 +61,8 @@ export function grantFinding({ versionId, tokens }: TokenSet, now: Date): Findin
 }
 
 /**
- * The largest difference between two clocks. A claim counts as older than a lease only if it is older by more than
- * this.
+ * The largest expected difference between two clocks. A claim counts as older than a lease only if it is older by more
+ * than this difference.
  */
 const CLOCKS_MS = 15_000;
 

@@ -137,8 +137,8 @@ export async function makeCalls(probe: Probe): Promise<void> {
 }
 
 /**
- * Notes an answer that a run cannot read, which no setting can change. @param point selects the point by the message of
- * the error
+ * Notes an answer that a run cannot read, whatever the settings. @param point selects the point by the message of the
+ * error
  */
 function noting<T>(notes: Notes, reading: Promise<T>, point: (message: string) => keyof Notes): Promise<T> {
   return reading.catch((error: unknown) => {

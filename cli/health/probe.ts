@@ -36,7 +36,7 @@ export const probeReportSchema = z.strictObject({
   calls: z.array(callSchema),
 });
 
-/** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
+/** `probe`: calls the CRM with the grant of a deployment, and compares its answers with the assumptions (docs/adr/0027). */
 export async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
   const { deployment, unknown } = withExtraKeys(options, await deployedConfiguration(target));

@@ -44,7 +44,7 @@ export async function askCrm(
   try {
     for (const entity of ENTITIES) {
       const findings = await entityFindings(crm, deployment, entity, options.target);
-      // An entity that is switched off cannot fail a night.
+      // An entity that is switched off cannot make a night fail.
       const { enabled } = deployment.entities[entity];
       columns.push(...findings.map((finding) => (enabled ? finding : softened(finding))));
     }
@@ -116,7 +116,7 @@ export function columnsFindings(deployment: Deployment, entity: Entity, fields: 
     const correct = 'The next run warns of this in its manifest. If it is not intended, correct the configuration.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);
     of = `${entity}.changed`;
-    // Without a newest export with known columns, a change of columns fails no run.
+    // If the columns of the newest export are unknown, no run fails because of changed columns.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
     const advice =
       'The next run exports the columns that are listed now. Its manifest has the changes. Inform its readers.';

@@ -25,7 +25,7 @@ import { broken, CannotCheck, type Finding, holds, holdsUnless, type Question, u
 import { ruleTarget, subscriptionsOf } from './night-checks.ts';
 import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-export.ts';
 
-/** Checks that make something temporary in the account, or try to, and the check that removes it. */
+/** Checks that create temporary objects in the account, or try to, and the check that removes these objects. */
 
 export const ALARM_CHECK: Check = {
   id: 'alarm',
@@ -177,7 +177,7 @@ async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean
   }
 }
 
-/** Whether the role of the nightly rules may start the machine: otherwise only the first night would show it. */
+/** Whether the role of the nightly rules may start the machine. Without this check, only the first night would show it. */
 export const RULE_START: Check = {
   id: 'rule-start',
   question: 'Does a temporary rule with the role of the nightly rules start a run?',
@@ -261,7 +261,7 @@ function isToRemove(name: string, id: string): boolean {
   return name.includes(id) || (stamp !== undefined && stamp < stampOf(Date.now() - OLD_MS));
 }
 
-/** The last check, made after all others: removes what they have made, and what a killed verify has left. */
+/** The last check: removes what the other checks have made, and what a killed verify has left. */
 export const LEFT_OVERS: Question = {
   id: 'left-overs',
   question: 'Is everything that verify made removed?',
@@ -280,7 +280,7 @@ export const LEFT_OVERS: Question = {
   ],
 };
 
-/** Removes each kind of temporary thing. A name contains the id of the verify that made it. */
+/** Removes each kind of temporary object. Its name contains the id of the verify that made it. */
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
   const kinds = [rulesOf, queueSubscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
   const removed: string[] = [];

@@ -33,10 +33,10 @@ export interface Facts {
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
   /** Oldest first. */
   attempts: Attempt[];
-  /** The start of the newest successful run, even if it published no file, for each entity with an attempt. */
+  /** For each entity with an attempt: the start of its newest successful run, even if that run published no file. */
   endedWell: Partial<Record<Entity, string>>;
   rules: Rules;
-  /** `null` if the value could not be read. */
+  /** The grant; `null` if it could not be read. */
   grant: Awaited<ReturnType<typeof grantOf>> | null;
 }
 

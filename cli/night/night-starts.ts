@@ -26,7 +26,7 @@ export function lastOf(times: string[]): string | undefined {
   return times.toSorted().at(-1);
 }
 
-/** Search ranges for the newest start, shortest first: most schedules are daily. */
+/** How far back to search for the newest start. The shortest range is first, because most schedules are daily. */
 const SEARCH_RANGES_DAYS = [3, 32, 400];
 
 /** The newest start up to now, for rare schedules too. */

@@ -81,8 +81,8 @@ export interface EntityNights {
    */
   failedSince: Attempt | null;
   /**
-   * The cell of the asked date. Without a date: of the newest night. If the newest night is still open and the night
-   * before it is missing: of the night before.
+   * The cell of the asked date. Without an asked date, the cell of the newest night. If that night is still open and the
+   * night before it is missing, the cell of the night before.
    */
   last: Cell;
   cells: Cell[];
@@ -226,7 +226,7 @@ function withoutFile(
   return last || error !== null ? 'failed' : withoutRun(history, date);
 }
 
-/** A run may be listed this long after its start. */
+/** The longest time from the start of a run until Step Functions lists the run. */
 const LISTED_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */

@@ -12,7 +12,7 @@ interface Headline {
   text: string;
 }
 
-/** The answer to "did last night work?", or to the same question about an asked date. */
+/** The answer to "did last night work?", or to that question about another date. */
 export function headlineOf(data: Nights): Headline {
   const { tone, text } = answerOf(data);
   const failed = data.rows.filter(({ failedSince }) => failedSince).map(({ entity }) => entity);

@@ -126,8 +126,8 @@ async function isPublished(target: Target, entity: Entity, date: string): Promis
 }
 
 /**
- * Starts the run of a date. Concurrent commands start only one, because its name contains the date, and Step Functions
- * starts only one execution of a name: while it runs, each of them gets its ARN.
+ * Starts the run of a date. Two commands at once start one run: its name contains the date, and Step Functions answers a
+ * second start with the ARN of the running execution of that name.
  * @returns `undefined` if a run of this attempt has ended
  * @throws the reason of the signal, before a run is started
  */

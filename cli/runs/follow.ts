@@ -100,7 +100,7 @@ export async function followRun(
     const execution = executionOf({ ...described, executionArn });
     const { status, startDate, stopDate } = execution;
     const isOver = status !== 'RUNNING';
-    // The history is large, so a caller that shows no progress reads it once.
+    // The history is large. Without a display of progress, it is read once, at the end.
     if (isOver || onProgress) {
       const entered = await lastEnteredState(sfn, executionArn, signal);
       onProgress?.(status, entered, secondsBetween(startDate, stopDate ?? new Date()));

@@ -37,7 +37,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
       return undefined;
     }
   };
-  /** The manifest of the file that a run is about: it stored the file, released it, or failed to write its table. */
+  /** The manifest of the file that a run stored, released, or failed to write the table of. */
   const ownOf = async (entity: Entity, { what, run, outcome, of }: Run) => {
     const handled = outcome === 'release' || outcome === 'withoutTable' ? of : null;
     const name = what === 'export' ? run : handled;

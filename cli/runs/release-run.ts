@@ -59,7 +59,7 @@ async function askAfterDifference(target: Target, manifests: Manifests, manifest
   if (process.stdin.isTTY) await askHere(`Release ${manifest.execution} to its readers?`, 'nothing was released.');
 }
 
-/** The differences, or why the files cannot be compared: such a file may be right nevertheless. */
+/** The differences, or why the files cannot be compared. A file that cannot be compared may still be right. */
 async function differenceText(target: Target, manifests: Manifests, manifest: Manifest): Promise<string[]> {
   try {
     const found = await difference(target, await publishedBefore(manifests, manifest), manifest);

@@ -54,7 +54,8 @@ function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
 
 /**
  * The input of the old run with its logical date: without it, the new run would take the current date. The new run
- * adopts the export of the old one unless `fresh` or a new one is needed. If only the table is missing, it writes that.
+ * adopts the export of the old run, unless `fresh` or the error of that run requires a new export. If only the table is
+ * missing, the new run writes only the table.
  */
 export async function inputAgain({ sfn, TimeZone }: Target, execution: Execution, fresh = false): Promise<object> {
   const { name, executionArn, startDate, error, input } = execution;

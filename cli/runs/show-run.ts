@@ -153,12 +153,12 @@ export async function showRun(target: Target, named: string, endpoint: string | 
 }
 
 /**
- * Errors that need no new run, or that a new run would repeat: the same input is refused again, or is too large. Or
- * file and table are published, and the next feed includes the missing changes.
+ * Errors after which `show` advises no new run. A new run would end in the same error, because its input is refused or
+ * too large; or file and table are published, and the next feed includes the missing changes.
  */
 const NOT_MADE_UP = new Set(['InvalidInput', 'States.DataLimitExceeded', 'ChangesStopped', 'ChangesNotWritten']);
 
-/** The inputs that the command `start` can make. The command `retry` repeats any input. */
+/** The inputs that the command `start` can give to a run. The command `retry` repeats any input. */
 const simpleInputSchema = z.strictObject({
   entity: z.string(),
   date: z.optional(z.string()),

@@ -4,7 +4,7 @@ import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type EnteredState, positionText } from './executions.ts';
 import { hasNoExport, outcomeText, parseState, type Run, readInput } from './run.ts';
 
-/** The history of a run in sentences: one for each span of states that have one purpose. */
+/** The history of a run in sentences, one for each phase: consecutive states that serve one purpose. */
 
 type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'changes' | 'end';
 

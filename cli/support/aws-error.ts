@@ -23,7 +23,7 @@ export const REWRITE = 'Write all policies again (--revert-drift does not): npx 
  */
 export function awsErrorText(error: unknown): string | undefined {
   if (error instanceof RunError) {
-    // A run that lacks a right has advice for functions; here a person lacks it. Other errors of runs are not of AWS.
+    // A RunError advises about the rights of functions. Here a person lacks the right, so the error of AWS is used.
     const isOfAws = error.name.startsWith('Storage') || isDenied(error.cause);
     return isOfAws ? awsErrorText(error.cause) : undefined;
   }
@@ -89,7 +89,7 @@ function onTheWay(facts: string, message: string): string | undefined {
   return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its address.`;
 }
 
-/** For a host with several addresses, the message comes from the errors of the addresses: the error itself has none. */
+/** An error about a host with several addresses has no message of its own, so those of its errors are used. */
 function factsOf(error: unknown): { name: string; message: string } {
   if (!(error instanceof Error)) return { name: '', message: '' };
   const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];

@@ -34,7 +34,7 @@ export function dateArgument(text: string): string {
 }
 
 function isDate(text: string): boolean {
-  // A day that its month does not have becomes a day of the next month.
+  // Date.parse makes 2 March of 30 February, which then differs from the text.
   return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(Date.parse(text) || 0).toISOString().startsWith(text);
 }
 

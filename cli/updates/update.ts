@@ -293,7 +293,7 @@ async function finishBatch(target: UpdatesTarget, started: Started, options: Upd
   const status = await statusOf(target, batch, { execution, records });
   const ok = status.records !== null && status.counts.APPLIED === status.records;
   if (options.json) printJson({ ok, ...status });
-  // This error means that another execution applies the batch.
+  // `UpdateAlreadyStarted` means that another execution applies the batch.
   else if (status.error !== 'UpdateAlreadyStarted') {
     const { REJECTED, FAILED, UNKNOWN, NOT_SENT } = status.counts;
     // A batch that never began cannot be resumed.

@@ -12,7 +12,7 @@ export const LOCAL_REGION = 'us-east-1';
  */
 type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
 
-/** The whole environment of MiniStack. The functions inherit it, and MiniStack adds AWS_ENDPOINT_URL. */
+/** All environment variables of MiniStack. The functions inherit them, and MiniStack adds AWS_ENDPOINT_URL. */
 export function serverEnvironment(
   options: MinistackDirectories & { port: number; settings: Record<string, string> },
 ): Record<string, string> {

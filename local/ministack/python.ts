@@ -8,7 +8,7 @@ import { runCommand } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 
 const CHECK_WITHIN_MS = 20_000;
-/** Fails for a Python that is too old for MiniStack. */
+/** A Python program that fails if its Python is too old for MiniStack. */
 const PROBE =
   'import sys; assert sys.version_info >= (3, 10); print("%d.%d.%d" % sys.version_info[:3], sys.executable)';
 const NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
@@ -64,8 +64,8 @@ export async function ensureEnvironment(
     'Check the network, the disk and the settings of pip (pip config list), then start again',
   ]);
   try {
-    // In one step: of two concurrent starts, the first wins. The environment can be moved because only its interpreter
-    // is used, never its scripts, whose first lines contain absolute paths.
+    // The rename is one step, so of two concurrent starts the first wins. The environment can be moved because only its
+    // interpreter is used, never its scripts, whose first lines contain absolute paths.
     await rename(building, home);
   } catch (error) {
     if (!existsSync(interpreter(home))) throw error;

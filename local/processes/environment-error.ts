@@ -6,7 +6,7 @@ export class EnvironmentError extends CommandError {
   /** A log whose last lines explain the failure. */
   readonly logFile: string | undefined;
 
-  /** one sentence with the problem, then the remedy */
+  /** @param message one sentence with the problem, then the remedy */
   constructor(message: string, { logFile, cause }: { logFile?: string; cause?: unknown } = {}) {
     super(message, ENVIRONMENT, { cause });
     this.logFile = logFile;

@@ -8,7 +8,7 @@ import { EnvironmentError } from './environment-error.ts';
 
 const KEEPER = join(import.meta.dirname, 'keeper.sh');
 
-/** What a start has begun: a process group, with the id of its leader, or a part of this process. */
+/** A process group that `npm start` began, with the id of its leader, or a part of this process. */
 type Begun = { pid?: number; exited?: Promise<unknown>; stop(): Promise<void> };
 
 /** The running processes and the folders of one start. A keeper ends and removes them, also if this process is killed. */

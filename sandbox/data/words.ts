@@ -60,7 +60,7 @@ export const NOTES = [
   'העביר ניוד, ממתין לאישור; "דחוף"',
 ] as const;
 
-/** The person of a record; the parts of the name fit together. */
+/** The person of a record, whose first and last names match in Hebrew and English. */
 export type Person = ReturnType<typeof drawPerson>;
 
 /** The person of a record; to be drawn first, before its columns. */
