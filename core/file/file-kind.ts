@@ -56,8 +56,10 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
   if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, expected);
   if (signature.startsWith(COMPOUND_FILE)) {
-    if (isEncryptedPackage(first)) return refused(ENCRYPTED);
-    return expected.opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('an Excel 97 spreadsheet');
+    if (isEncryptedPackage(Buffer.from(first), 0)) return refused(ENCRYPTED);
+    if (expected.opaque.includes('xls')) return { result: 'opaque', format: 'xls' };
+    // The directory may be at the end of the file.
+    return refused(complete ? 'an Excel 97 spreadsheet' : `an Excel 97 spreadsheet, or ${ENCRYPTED}`);
   }
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   return other ? refused(other[1]) : judgeText(first, complete, expected);
@@ -149,16 +151,28 @@ const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage\0', 'utf16le');
 /** Entries of the directory of a compound file have this size, and begin with a name (MS-CFB, 2.6.1). */
 const DIRECTORY_ENTRY_BYTES = 128;
-const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
+export const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-function isEncryptedPackage(first: Uint8Array): boolean {
-  const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+/** Reads a file to its end. @returns whether it is a document with a password */
+export async function isEncryptedFile(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+  let [found, offset, last] = [false, 0, Buffer.alloc(0)];
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([last, chunk]);
+    found ||= isEncryptedPackage(bytes, offset);
+    last = bytes.subarray(-ENCRYPTED_PACKAGE.length);
+    offset += bytes.length - last.length;
+  }
+  return found;
+}
+
+/** @param offset of the bytes in the file */
+function isEncryptedPackage(bytes: Buffer, offset: number): boolean {
   let at = bytes.indexOf(ENCRYPTED_PACKAGE);
-  while (at % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
+  while (at !== -1 && (offset + at) % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
   return at !== -1;
 }
 

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { judgeFile } from '../../../core/file/file-kind.ts';
 import { readContent } from '../../../core/file/read-content.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
@@ -14,7 +15,7 @@ function compoundFile(names: string[], offset = 1024): Buffer {
 
 const read = (bytes: Uint8Array) => readContent(bytesSource(bytes), reading({ expected: { opaque: ['xls'] } }));
 
-test.each([512, 4096, 500_096])(
+test.each([512, 4096, 500_096, 2_000_000])(
   'reports a workbook with a password as encrypted, even if xls is opaque: directory at %i',
   async (offset) => {
     const bytes = compoundFile(['Root Entry', 'EncryptionInfo', 'EncryptedPackage'], offset);
@@ -23,6 +24,15 @@ test.each([512, 4096, 500_096])(
       expect((await failureOf(read(stored), 'FileRejected')).message).toContain('password');
   },
 );
+
+test('may be encrypted, if its first bytes do not show the directory', () => {
+  const first = compoundFile(['Root Entry', 'EncryptedPackage'], 4096).subarray(0, 1024);
+
+  expect(judgeFile(first, false, reading().expected)).toMatchObject({
+    result: 'refused',
+    description: expect.stringContaining('password'),
+  });
+});
 
 test.each<[string, Buffer]>([
   ['a workbook of Excel 97', compoundFile(['Root Entry', 'Workbook', '\u0005SummaryInformation'])],
