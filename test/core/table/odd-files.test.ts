@@ -4,6 +4,7 @@ import { expect, it, test } from 'vitest';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { encodedAs } from '../../support/encoded.ts';
+import { expectMessages } from '../../support/screen.ts';
 import { columnsIn, type Published, placeForTables, putTable } from './support.ts';
 
 const { path, tableOf } = await placeForTables();
@@ -89,54 +90,39 @@ it('names columns as in the manifest if the first line has labels', async () => 
 const headed = { header: ['id', 'name'] };
 const gzip = { compression: 'gzip', ...headed };
 
-test.each<[string, Published, RegExp]>([
-  ['a row longer than the header', { content: 'id,name\n1,a\n2,b,c\n' }, /^Row 2 has 3 fields, the header has 2\.$/],
-  ...(['except', 'hash'] as const).map((covers): [string, Published, RegExp] => [
+const UNTABLED: [what: string, published: Published][] = [
+  ['a row longer than the header', { content: 'id,name\n1,a\n2,b,c\n' }],
+  ...(['except', 'hash'] as const).map((covers): [string, Published] => [
     `a row that is shorter than the header if a column is in \`${covers}\``,
     { content: 'id,name,city\n1,Ann,Ur\n2,Ur\n', settings: { [covers]: ['city'] }, hashKey: 'k' },
-    /^Row 2 has 2 fields, the header has 3\.$/,
   ]),
-  ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file has no column/],
+  ['no header', { content: '1,a\n2,b\n', file: { header: null } }],
   [
     'no header, and fewer columns than were requested',
     { content: '1\n', file: { header: null, content: { ...CONTENT_NOT_READ, width: 1 } } },
-    /^The first line of the file has no column/,
   ],
-  ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be named "id"/],
-  ['another header than in the manifest', { content: 'id;name\n', file: headed }, /^The header has 1 fields, not 2/],
-  ...['xls', 'json', 'archive'].map((format): [string, Published, RegExp] => [
+  ['a header that names a column twice', { content: 'id,id\n1,2\n' }],
+  ['another header than in the manifest', { content: 'id;name\n', file: headed }],
+  ...['xls', 'json', 'archive'].map((format): [string, Published] => [
     `an unread file of the format ${format}`,
     { content: 'PK', file: { format } },
-    new RegExp(`^The file is ${format}: tables are made of CSV files and spreadsheets\\.$`),
   ]),
-  [
-    'gzip that is cut off',
-    { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip },
-    /^The file is gzip .* cut off\.$/,
-  ],
-  [
-    'bytes that are not UTF-8',
-    { content: Buffer.from('id,name\n1,\xe0\n', 'latin1'), file: headed },
-    /^The file has bytes that are not utf-8\.$/,
-  ],
-  [
-    'another checksum than in the manifest',
-    { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } },
-    /^The CRC-32 of the stored file differs/,
-  ],
-  [
-    'another number of rows than in the manifest',
-    { content: 'id,name\n1,Ann\n', file: { rows: 2 } },
-    /^The file has 1 rows .*, 2 by its manifest\.$/,
-  ],
-  ...[null, ''].map((hashKey): [string, Published, RegExp] => [
+  ['gzip that is cut off', { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip }],
+  ['bytes that are not UTF-8', { content: Buffer.from('id,name\n1,\xe0\n', 'latin1'), file: headed }],
+  ['another checksum than in the manifest', { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } }],
+  ['another number of rows than in the manifest', { content: 'id,name\n1,Ann\n', file: { rows: 2 } }],
+  ...[null, ''].map((hashKey): [string, Published] => [
     `the key ${JSON.stringify(hashKey)} for a hashed column`,
     { content: 'id,name\n1,Ann\n', settings: { hash: ['id'] }, hashKey },
-    /^The key of the hashed columns is missing\.$/,
   ]),
-])('throws TableError for %s', async (_, published, message) => {
-  const written = putTable(path, published);
+];
 
-  await expect(written).rejects.toThrow(TableError);
-  await expect(written).rejects.toThrow(message);
+test('throws TableError for files that become no table', async () => {
+  const told: [what: string, message: string][] = [];
+  for (const [what, published] of UNTABLED) {
+    const error = await putTable(path, published).catch((thrown: unknown) => thrown);
+    expect(error, what).toBeInstanceOf(TableError);
+    told.push([what, (error as TableError).message]);
+  }
+  await expectMessages('no-table', told);
 });

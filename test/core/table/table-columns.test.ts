@@ -2,6 +2,7 @@ import { expect, it, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { tableColumnName, tableColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
+import { expectMessages } from '../../support/screen.ts';
 
 test.each([
   ['firstName', 'firstname'],
@@ -34,16 +35,19 @@ it('tableColumns applies except, hash and types in any letter case', () => {
   ]);
 });
 
-test.each<[string, string[], Partial<TableSettings>, RegExp]>([
-  ['two fields that differ only in letter case', ['Name', 'name'], {}, /"Name" and "name" would both be named "name"/],
-  ['a field with the changed name of another field', ['date', 'date_'], {}, /both be named "date_"/],
-  ['settings that leave out all columns', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
-  ['a typed hashed column', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
-])('tableColumns refuses %s', (_, fields, settings, message) => {
-  const columns = () => columnsOf(fields, settings);
-
-  expect(columns).toThrow(TableError);
-  expect(columns).toThrow(message);
+test('tableColumns refuses columns that cannot be told apart, and settings that contradict each other', async () => {
+  const refused: [what: string, fields: string[], settings?: Partial<TableSettings>][] = [
+    ['two fields that differ only in letter case', ['Name', 'name']],
+    ['a field with the changed name of another field', ['date', 'date_']],
+    ['settings that leave out all columns', ['id'], { except: ['id'] }],
+    ['a typed hashed column', ['id'], { hash: ['id'], columns: { ID: 'integer' } }],
+  ];
+  const told = refused.map(async ([what, ...given]) => {
+    const error = await (async () => columnsOf(...given))().catch((thrown: unknown) => thrown);
+    expect(error, what).toBeInstanceOf(TableError);
+    return [what, (error as TableError).message] as const;
+  });
+  await expectMessages('table-columns-refused', await Promise.all(told));
 });
 
 it('tableColumns returns no column for a field without a name', () => {

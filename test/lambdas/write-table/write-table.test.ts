@@ -11,7 +11,7 @@ import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
-import { expectTexts } from '../../support/screen.ts';
+import { expectMessages, expectTexts } from '../../support/screen.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
@@ -300,25 +300,16 @@ test('writes no table if one invocation is too short, and names tableMemoryMB', 
 });
 
 describe('a requested table that cannot be written', () => {
-  test.each<[string, string, RegExp]>([
-    ['an unknown run', 'night-7', /^The run night-7 gets no table: it has stored no file/],
-    [
-      'a run that is not the published one of its date',
-      'night-1',
-      /gets no table: the table of 2026-11-20 is made from the file of the run later/,
-    ],
-  ])('is refused for %s', async (_, run, why) => {
+  test('is refused for another run than the published one, an entity without tables, and an invalid input', async () => {
     const world = await worldOf();
     await world.publish(CSV, 'later');
+    const refused = async (ended: ReturnType<typeof write>) => (await failureOf(ended, 'InvalidInput')).message;
 
-    expect((await failureOf(write(world, asked(run)), 'InvalidInput')).message).toMatch(why);
-  });
-
-  test('is refused for an entity without tables, and for an invalid input', async () => {
-    const world = await worldOf();
-    const none = write(world, asked(), {}, { deployment: deployment() });
-
-    expect((await failureOf(none, 'InvalidInput')).message).toMatch(/no `tables` for leads/);
+    await expectMessages('requested-table-refused', [
+      ['an unknown run', await refused(write(world, asked('night-7')))],
+      ['a run that is not the published one of its date', await refused(write(world, asked('night-1')))],
+      ['an entity without tables', await refused(write(await worldOf(), asked(), {}, { deployment: deployment() }))],
+    ]);
     for (const table of [{}, { run: '' }, { run: 'a/b' }, 'night-1'])
       await failureOf(write(world, newState({ entity: 'leads', table })), 'InvalidInput');
   });
