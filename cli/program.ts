@@ -52,7 +52,7 @@ const EXAMPLES = `
 Examples:
   # did last night work?
   ${CRM_EXPORT} status --deployment prod
-  # why did this run fail, and what helps?
+  # why did this run fail, and how can it be fixed?
   ${CRM_EXPORT} show leads --deployment prod
   # the newest file of leads, proved by size and checksum
   ${CRM_EXPORT} download leads --deployment prod

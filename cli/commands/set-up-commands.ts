@@ -67,7 +67,7 @@ export const SET_UP_COMMANDS = {
     about: 'compare the answers of the CRM with its interface document',
     takes: (command) =>
       command
-        .option('--configuration <file>', 'file with the extra keys; default: config/NAME.json', pathArgument)
+        .option('--configuration <file>', 'file with the keys of `extra`; default: config/NAME.json', pathArgument)
         .option(
           '--entity <name>',
           'the entity to export; default: the first whose fields the CRM lists',

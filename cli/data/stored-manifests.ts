@@ -122,7 +122,7 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
   return { published, newest: published.find(({ execution }) => execution === latest) };
 }
 
-/** The manifests that can be read, once each. Reports those that are invalid or gone. */
+/** The readable manifests at the keys, each once. Reports manifests that are invalid or missing. */
 export async function manifestsAt(manifests: Manifests, keys: string[], warn: (sentence: string) => void) {
   const found = await eachOf([...new Set(keys)], async (key) => {
     let why = `The manifest of a published file is missing: ${key}.`;

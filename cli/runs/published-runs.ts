@@ -49,7 +49,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
   return {
     standingOf: async (manifest: Manifest): Promise<Standing> =>
       standingBy(manifest, await pointersOf(manifest.run.entity, manifest.run.date)),
-    /** The entities of the runs that wrote their manifests since a time, by execution name. */
+    /** For each run that wrote its manifest since a time: the entity, by the name of the execution. */
     since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, Entity>> => {
       const read = (entity: Entity) => unlessBroken(() => manifests.runs(entity, since, warn));
       const found = (await eachOf(entities, read)).flatMap((runs) => runs ?? []);

@@ -86,7 +86,7 @@ function onTheWay(facts: string, message: string): string | undefined {
   if (!silence) return undefined;
   const place = LOOPBACK.exec(facts)?.[0];
   if (!place) return `AWS does not answer (${silence}): check the network and --region, then try again.`;
-  return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its address.`;
+  return `The local cloud at ${place} does not answer (${silence}), because it has ended. To start another: npm start -- --keep; that command prints the address.`;
 }
 
 /** An error about a host with several addresses has no message of its own, so those of its errors are used. */

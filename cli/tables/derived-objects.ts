@@ -53,7 +53,7 @@ export async function derivedObjects(
   return found.flat().sort((a, b) => a.date.localeCompare(b.date));
 }
 
-/** The keys of an object. The record of a feed is first, because it can be found only through the feed. */
+/** The keys of an object. The record of a feed is first: after half a removal, the remaining feed can still be found. */
 export function keysOf({ kind, key }: Pick<DerivedObject, 'kind' | 'key'>): string[] {
   return kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
 }

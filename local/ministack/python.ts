@@ -73,7 +73,7 @@ export async function ensureEnvironment(
   return home;
 }
 
-/** Runs a step of the installation. @throws EnvironmentError with the error lines of the step, and what helps */
+/** Runs a step of the installation. @throws EnvironmentError with the error lines of the step, and the remedy */
 async function python3(
   name: string,
   command: string,

@@ -47,7 +47,7 @@ export class Draw {
     return Array.from({ length: count }, () => this.int(0, 9)).join('');
   }
 
-  /** YYYY-MM-DD, at most `daysBack` days before the last day of the data. */
+  /** A date, YYYY-MM-DD, at most `daysBack` days before the last day of the data. */
   date(daysBack: number): string {
     return this.datetime(daysBack).slice(0, 10);
   }

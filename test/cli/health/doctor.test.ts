@@ -124,7 +124,7 @@ const item = (changes: Partial<LedgerItem>): LedgerItem => ({
 });
 const passed = { deadline: NOW.getTime() - 1000 };
 const later = { deadline: NOW.getTime() + 1_500_000 };
-const lost = { unansweredSince: NOW.getTime() - 60_000, reason: 'It did not answer (ECONNRESET).' };
+const lost = { unansweredSince: NOW.getTime() - 60_000, reason: 'The token endpoint did not answer (ECONNRESET).' };
 
 test('the ledger and the stored grant each have a finding for every state', async () => {
   const ledger: [string, LedgerItem | undefined][] = [
@@ -133,7 +133,7 @@ test('the ledger and the stored grant each have a finding for every state', asyn
     ['claimed by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 })],
     ['claimed', item({})],
     ['paused because the CRM does not answer', item({ ...later, ...lost, unanswered: 2 })],
-    ['refused with an unrecognised code', item({ ...later, refusals: 3, reason: 'It answered 400.' })],
+    ['refused with an unrecognised code', item({ ...later, refusals: 3, reason: 'The token endpoint answered 400.' })],
     ['claimed by a process that died', item(passed)],
     ['unanswered, and claimable again', item({ ...passed, ...lost, unanswered: 9 })],
     ['replaced by a grant that the secret does not have', item({ state: 'STORED' })],
