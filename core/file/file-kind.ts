@@ -151,14 +151,14 @@ const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage\0', 'utf16le');
 /** Entries of the directory of a compound file have this size, and begin with a name (MS-CFB, 2.6.1). */
 const DIRECTORY_ENTRY_BYTES = 128;
-export const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
+const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Reads a file to its end. @returns whether it is a document with a password */
-export async function isEncryptedFile(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+/** Reads a file to its end. @returns a description of a document with a password; `undefined` for any other file */
+export async function encryptedKind(chunks: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   let [found, offset, last] = [false, 0, Buffer.alloc(0)];
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([last, chunk]);
@@ -166,7 +166,7 @@ export async function isEncryptedFile(chunks: AsyncIterable<Uint8Array>): Promis
     last = bytes.subarray(-ENCRYPTED_PACKAGE.length);
     offset += bytes.length - last.length;
   }
-  return found;
+  return found ? ENCRYPTED : undefined;
 }
 
 /** @param offset of the bytes in the file */

@@ -7,16 +7,7 @@ import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, type Start, type StoredBytes, startOf, unpackToDisk } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
-import {
-  ENCRYPTED,
-  isEncryptedFile,
-  isGzip,
-  type Judgement,
-  judgeContent,
-  rejection,
-  type ZipKind,
-  zipKind,
-} from './file-kind.ts';
+import { encryptedKind, isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -150,7 +141,8 @@ async function readStream(
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
     if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
-    if (await isEncryptedFile(start.chunks)) throw refused(`${ENCRYPTED}${packed}`, context);
+    const encrypted = await encryptedKind(start.chunks);
+    if (encrypted) throw refused(`${encrypted}${packed}`, context);
     return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, context);
   } finally {
     await start.close();

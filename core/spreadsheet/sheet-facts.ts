@@ -73,7 +73,10 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    warnings: [...warningsOf([...besides, ...outside], findings), ...counter.warnings],
+    warnings: [
+      ...warningsOf([...besides, ...outside], findings),
+      ...errorWarnings(counter.errors, isErrorRow(counter.last.texts)),
+    ],
   };
 }
 
@@ -212,8 +215,10 @@ class RowCounter {
   private records = 0;
   private longer = 0;
   private irregular = 0;
-  private errors = 0;
-  private last: SheetRow = { number: 0, columns: [], texts: [] };
+  /** Rows that begin with the text of an error. */
+  errors = 0;
+  /** The last row with a value below the header. */
+  last: SheetRow = { number: 0, columns: [], texts: [] };
   /** The number of the last row with a value, and whether the rows below the header have a gap. */
   private lastNumber = 0;
   /** The last row below the header has neither letters nor digits. */
@@ -286,10 +291,6 @@ class RowCounter {
 
   private isUnderHeader(column: number): boolean {
     return column >= this.header.first && column < this.end && !this.nameless.has(column);
-  }
-
-  get warnings(): string[] {
-    return errorWarnings(this.errors, isErrorRow(this.last.texts));
   }
 
   get content(): Content {
