@@ -10,7 +10,7 @@ interface Sent {
 /** Keys under which services return an error code. The value is shown only if it is a plain token (`TOKEN`). */
 const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
-/** Matches a plain token. With more than four digits, it may be the number of a person, a key or an id. */
+/** Matches a plain token. More than four digits do not match: they may be a person's number, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
 
 /** Values of `error` that RFC 6749 lists, sections 4.1.2.1 and 5.2. Other values may be a sentence or customer data. */

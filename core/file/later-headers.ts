@@ -128,7 +128,7 @@ export class LaterHeaders {
     return (this.covers && alike) || (named > 0 && named * (this.covers ? 2 : 1) >= filled);
   }
 
-  /** Checks a record. @param counts of the record */
+  /** Checks a record. @param counts the counts of the scanner for this record */
   judge({ cells, named, empty }: CellCounts, lower: LowerRecord, afterGap = false): Verdict {
     const found = named >= cells - empty ? this.#judge(lower, afterGap) : this.#judgePart(lower, afterGap);
     this.#count(found);

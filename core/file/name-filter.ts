@@ -188,7 +188,7 @@ export function sharedEdgesOf(block: Uint8Array, from: number, to: number, nextF
   return !isDigit(tail) && tail === edgeOf(block, nextTo - 1, -1) ? heads | TAILS : heads;
 }
 
-/** The outermost byte of a cell that is neither a quotation mark nor a blank, in small letters. */
+/** The first or last byte of a cell that is neither a quotation mark nor a blank, in lower case. */
 function edgeOf(block: Uint8Array, at: number, inwards: 1 | -1): number {
   const byte = block[at] as number;
   return ((byte === QUOTE || byte === BLANK ? block[at + inwards] : byte) as number) | SMALL;

@@ -130,7 +130,7 @@ export async function refreshTokenSet(
 async function clientFor(tokens: Tokens, deps: AccessTokenDeps): Promise<OAuthClient> {
   const client = await deps.readClient();
   if (tokens.clientId === undefined || tokens.clientId === client.clientId) return client;
-  const what = `The grant belongs to a different client than the one in the secret, so it was not used. To authorize again:  ${deps.authorizeCommand}.`;
+  const what = `The grant belongs to a different client than the one in the secret, so it was not used. To authorize again: ${deps.authorizeCommand}.`;
   throw new RunError('ConfigInvalid', what);
 }
 
