@@ -132,6 +132,6 @@ it('keeps the publication if the table cannot be written, and retry writes only 
   expect(await tools.uploads()).toEqual([]);
 
   const again = await runCli('retry', nameOf(failed), '--wait', ...system.place);
-  expect(again.stderr).toContain(`only the table of ${nameOf(failed)}`);
+  expect(again.stderr).toContain(`table of ${nameOf(failed)}`);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });

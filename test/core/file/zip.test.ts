@@ -97,9 +97,7 @@ describe('text of the archive itself', () => {
     checksum.writeUInt32LE(crc32('dan.csv'));
     const replaced = extra(0x7075, `\x01${checksum.toString('latin1')}leads.csv`);
 
-    expect(await kindsOf({ ...FILE, name: 'dan.csv', extra: replaced })).toEqual([
-      'comments or extra fields of the archive',
-    ]);
+    expect(await kindsOf({ ...FILE, name: 'dan.csv', extra: replaced })).toEqual([expect.stringContaining('comments')]);
   });
 
   test('does not include extra fields of times, sizes and owners', async () => {
