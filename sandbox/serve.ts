@@ -42,7 +42,8 @@ async function main(): Promise<void> {
     program.error(`The sandbox does not start (${error.message}). Choose another --port, or --port 0 for any.`),
   );
   process.stdout.write(greeting(sandbox));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close());
+  // A signal may come twice: from the terminal, and from npm, which forwards it.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void sandbox.close().then(() => process.exit()));
 }
 
 await main();

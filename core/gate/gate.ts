@@ -1,6 +1,6 @@
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, isEmptyFile } from './facts.ts';
-import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
+import { countText, failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 /** The file with the result of its checks. If an earlier release has confirmed its header, `facts` contain that header. */
@@ -65,7 +65,10 @@ function warningsOf(subject: Subject): string[] {
     [facts.rows === 0, 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnWarnings(subject),
-    [irregular > 0, `${irregular} rows have more or fewer fields than the first record.`],
+    [
+      irregular > 0,
+      `${countText(irregular, 'row')} ${irregular === 1 ? 'has' : 'have'} more or fewer fields than the first record.`,
+    ],
     [
       unreadable > 0,
       `The file is not compared with ${unreadable} published exports, because their pointers or manifests are missing, unreadable or of an earlier release.`,
@@ -99,7 +102,7 @@ function columnWarnings({
   if (!named || isEmptyFile(facts) || isAccepted) return [];
   const isAsMany = named.length === columns.length;
   return [
-    [!isAsMany, `The header has ${named.length} columns; ${columns.length} were requested.`],
+    [!isAsMany, `The header has ${countText(named.length, 'column')}; the run requested ${columns.length}.`],
     [
       isAsMany && named.some((name, place) => name !== columns[place]),
       'The header names the columns differently from the request.',

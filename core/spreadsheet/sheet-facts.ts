@@ -6,6 +6,7 @@ import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Facts, rowsIn } from '../gate/facts.ts';
+import { countText } from '../gate/report.ts';
 import { AllowedText } from './allowed-text.ts';
 import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
 import { partsWithValues, textOutsideSheets } from './text-outside-sheets.ts';
@@ -121,7 +122,9 @@ function warningsOf(besides: readonly string[], { unknownResults }: SheetFinding
   return [
     ...(kinds.length > 0 ? [`The workbook has values besides the rows of its sheet: ${kinds.join(', ')}.`] : []),
     ...(unknownResults > 0
-      ? [`${unknownResults} cells have a formula whose result is not in the file: they are read as empty.`]
+      ? [
+          `The file has no result for the formula of ${countText(unknownResults, 'cell')}, and an empty text is read instead.`,
+        ]
       : []),
   ];
 }

@@ -3,6 +3,7 @@ import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-stat
 import { batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
+import { countText } from '../../core/gate/report.ts';
 import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { ignoredKeys, inputOf } from '../../core/step/machine-input.ts';
@@ -47,7 +48,7 @@ export async function validateBatch(
     keptUntil: dateAfter(state.startedAt, updates.retentionDays),
     warnings: warnings.map(
       ({ field, sentence, records: times, firstLine }) =>
-        `"${field}" ${sentence}: ${times} records, first on line ${firstLine}.`,
+        `"${field}" ${sentence}: ${countText(times, 'record')}, first on line ${firstLine}.`,
     ),
   };
   await claimBatch(store, keys.started, state, batch);
@@ -89,7 +90,7 @@ function problemsSentence(key: string, lines: number, { total, first }: ProblemR
   const { line, field, sentence } = problem;
   // An unknown name may be any text, even a misplaced value.
   const name = field === 'id' || (field && FIELD_RULES.has(field)) ? `"${field}"` : 'one of its names';
-  return `${key} has ${count} in ${lines} lines. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
+  return `${key} has ${count} in ${countText(lines, 'line')}. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
 }
 
 /** Writes the index once. A retry writes equal bytes, because it reads the same version of the file. */
