@@ -18,7 +18,7 @@ interface AskOptions {
   /** Whether the token was just refreshed. If so, a 401 is final. If not, a run would refresh the token first. */
   refreshed: boolean;
   refreshCommand: string;
-  /** The deployment whose newest published exports the columns are compared with. */
+  /** The deployment. The CRM's columns are compared with those of its newest published exports. */
   target: Pick<Target, 's3' | 'BucketName'>;
 }
 

@@ -109,7 +109,7 @@ async function describe(sfn: SFNClient, executionArn: string | undefined): Promi
   }
 }
 
-/** The ARN for a name; `undefined` if no run can have the name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */
+/** The ARN for a name; `undefined` if no run can have it. @throws CommandError (exit code 2) for another machine's ARN */
 function arnOf({ StateMachineArn }: Target, run: string): string | undefined {
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;

@@ -112,8 +112,8 @@ export async function followRun(
 }
 
 /**
- * Prints one line for each change of state of a run: `CheckStatus, 1 check (1.2 s)`; for a run that has ended, with its
- * status. The lines are the same in a terminal, a pipe and CI.
+ * Prints one line when the state of a run changes, such as `CheckStatus, 1 check (1.2 s)`. The last line has the status of
+ * the ended run. The lines are the same in a terminal, a pipe and CI.
  */
 export function progressLines(what: string, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
   let shown = '';

@@ -137,7 +137,7 @@ export function judgeChanges(
 export function driftTexts(drift: Drift): string[] {
   const texts = changeTexts(drift, drift.since.date);
   const named = KINDS.filter((kind) => drift[kind].length > 0).map((kind) => texts[kind]);
-  return drift.unnamed > 0 ? [...named, `Further column changes, without names: ${drift.unnamed}.`] : named;
+  return drift.unnamed > 0 ? [...named, `Further column changes whose names were not kept: ${drift.unnamed}.`] : named;
 }
 
 export function countChanges({ added, removed, retyped, unnamed }: Omit<Drift, 'since'>): number {

@@ -25,7 +25,7 @@ export function isOutage(error: unknown): error is RunError {
   );
 }
 
-/** Stage 1. @throws RunError `CrmContractError` if the answer has no UUID, and the errors of `CrmClient.call` */
+/** Creates an export (stage 1). @throws RunError `CrmContractError` if the answer has no UUID; as `CrmClient.call` */
 export async function createExport(
   crm: CrmClient,
   entity: Entity,
@@ -39,7 +39,7 @@ export async function createExport(
   throw new RunError('CrmContractError', `${nameOf(call)} returned no UUID of an export: ${shapeOf(answer)}.`);
 }
 
-/** Stage 2. @throws RunError `CrmContractError` if the status is not listed or the record is of another export */
+/** Reads the status (stage 2). @throws RunError `CrmContractError` for an unlisted status or another export's record */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string) {
   let retryAfterSeconds: number | undefined;
   const call: CrmCall = { operation: 'status', entity, id: exportId };
@@ -58,7 +58,7 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 }
 
 /**
- * Stage 3: returns the URL of the file, which is a secret and valid for minutes.
+ * Requests the URL of the file (stage 3). The URL is a secret, and valid for minutes.
  * @throws RunError `ExportNotReady` if the CRM refuses the call (409 or another 4xx) or returns no URL;
  *   `ExportNotFound` after 404 and 410, which may also mean that the file is not ready
  */

@@ -12,7 +12,7 @@ export const FIELD_LISTS = ['data', 'fields', 'items'];
 const levelsOf = (body: unknown) => [body, ownValue(body, 'data')];
 const guidIn = (value: unknown) => z.guid().safeParse(value).data;
 
-/** Stage 1: the id of the new export, as a text or under a key of `ID_FIELDS`; `undefined` if the body has no UUID. */
+/** The UUID in the answer to a create: the answer itself, or the value of a field of `ID_FIELDS`. */
 export function exportIdIn(body: unknown): string | undefined {
   return levelsOf(body)
     .flatMap((level) => [level, ...ID_FIELDS.map((field) => ownValue(level, field))])
@@ -67,7 +67,7 @@ export function hasList(body: unknown): boolean {
   return [body, ...FIELD_LISTS.map((key) => ownValue(body, key))].some(Array.isArray);
 }
 
-/** Stage 3: the URL of the file. */
+/** The answer to a request for the URL of a file. */
 export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
 /** Matches keys under which services return the URL of a file. */
@@ -76,7 +76,7 @@ const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
 /** Matches a placeholder for a URL that does not exist yet: words and signs in any language, such as `pending`. */
 const NO_ADDRESS = /^(?:n\/a|(?:(?!\.\p{L})[^\p{N}/\\:])*)$/iu;
 
-/** Stage 3: whether a body has no URL: `url` is empty, or `url` is missing and no other text may be a URL. */
+/** Whether an answer has no URL of a file: `url` is empty, or `url` is missing and no other text may be a URL. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
   const url = typeof inner === 'string' ? inner : ownValue(inner, 'url');

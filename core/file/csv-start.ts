@@ -162,15 +162,15 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
 /** Whether all texts of a record name fields. */
 function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   const names = cells.filter(isFilled);
-  // A cell that contains another separator may be several cells, some of them unlisted. So it must match a name
-  // exactly.
+  // A cell with another separator may be several cells, some of them unlisted. It must match a name exactly.
   const isListed = (cell: string) =>
     SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
   return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
 }
 
 /**
- * Whether the first two records have the requested width. Narrow records, or a single one, must also look like data.
+ * Whether the first two records have one cell for each requested column. If these columns are few, or the file has only
+ * one record, a cell must also look like data.
  */
 function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldIndex, headerless: boolean): boolean {
   const [first = [], second] = records;

@@ -159,7 +159,7 @@ class CsvCount {
   readonly #unnamedInside: boolean;
   /** Positions of unnamed columns that have values. */
   readonly #valued = new Set<number>();
-  /** Rows that each other separator would split, or split at one place before a space; `null` unless the file has one column and columns are left out. */
+  /** Number of records with each other separator; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
   /** The last record that was decoded, and its place in the text. */
   #decoded = { place: 0, record: [] as readonly string[], column: 0, otherEncoding: false };

@@ -139,7 +139,7 @@ export class Pieces {
 
 /**
  * Unpacks one deflated stream. The bytes after its end stay in `input`.
- * @param words for an error of zlib, by its code
+ * @param words returns what is wrong with the file, by the code of zlib's error
  * @throws UnreadableFile; any error from reading the bytes
  */
 export async function* inflated(input: Pieces, words: (code: string) => string): AsyncGenerator<Uint8Array> {

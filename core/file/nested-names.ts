@@ -7,7 +7,7 @@ import { type Decoder, windows1255 } from './encoding.ts';
  * quotation marks elsewhere.
  */
 const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>/g;
-/** A key that is an ordinary word, such as `title`, may mean anything. */
+/** Matches an ordinary word, such as `title`: as a key inside a cell, it does not show that a column is there. */
 const WORD = /^[A-Z]?[a-z]+$/;
 /**
  * Number of letters by which a word is found. More letters would miss spellings. Fewer are part of so many words that

@@ -53,7 +53,7 @@ interface Options {
 }
 
 export class Scanner extends TextBlocks {
-  /** The current record: these bytes of the block, which are valid only during the call of `onRecord`. */
+  /** The current record is in the block, at `from` up to `to`. Both are valid only during the call of `onRecord`. */
   from = 0;
   to = 0;
   /** Cells of the record, and how many of them are in quotation marks. */

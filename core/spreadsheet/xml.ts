@@ -37,7 +37,7 @@ const DEEPEST = 200;
  */
 export class XmlReader {
   private decoder: Decoder | undefined;
-  /** The first bytes until they show the encoding, and then each chunk. */
+  /** All bytes so far, until they show the encoding. After that, only the current chunk. */
   private start: Uint8Array = new Uint8Array();
   /** The names of the open elements. */
   private readonly elements: string[] = [];

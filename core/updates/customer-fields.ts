@@ -27,7 +27,7 @@ export const KINDS = {
   ],
   customFields: [
     z.strictObject({ present: z.boolean().optional() }),
-    'must be an object with at most the one boolean property "present"',
+    'must be an object whose only property, if any, is the boolean "present"',
   ],
 } as const;
 export type FieldKind = keyof typeof KINDS;

@@ -21,7 +21,7 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 export class ChunkResults {
   /** The last line with a result. */
   lastLine: number;
-  /** The last result. */
+  /** The result of `lastLine`; `undefined` until a result is read or added. */
   last: ResultLine | undefined;
   /** Number of lines that got a result in this invocation. */
   count = 0;

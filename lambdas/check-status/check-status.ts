@@ -33,7 +33,7 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
 
 /**
  * Waits if the CRM may soon know an export that it does not know yet. Also waits after an outage that interrupts a
- * series of refusals of the file.
+ * series of refusals of the file. Otherwise throws the error, such as `CrmUnavailable` for a 503 (core/crm/answers.ts).
  */
 function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const run = runOf(state);

@@ -59,8 +59,8 @@ interface Crashed {
 const OF_FEEDS = ['ChangesStopped', 'ChangesNotWritten'];
 
 /**
- * The date of an ended run and the error that ended it, for the record of the night. `undefined` if it has no date: the input is invalid, or a release or
- * table run failed and changed nothing.
+ * The date of an ended run, and the error that ended it, for the record of the night. `undefined` if the run has no date:
+ * its input is invalid, or it is a failed release or table run that changed nothing.
  */
 export function nightOfRun(
   state: RunState & Crashed,

@@ -34,7 +34,7 @@ interface MonitoringProps extends Watched {
 
 const SOON = Duration.minutes(5);
 
-/** The alarms, the mails about failed runs, and their topic. Metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
+/** The alarms, the mails about failed runs, and their topic. All alarms are metric alarms (docs/adr/0018). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
   /** Alarms for the night, and for entities that are watched separately. */
@@ -266,8 +266,7 @@ export const ALARMS = {
   GrantRotatedButNotStored:
     'The CRM issued a new refresh token, and storing it failed: a person has to authorize again.',
   TokenEndpointUnanswered: 'The token endpoint of the CRM has not answered any refresh for four hours.',
-  SecretVersionsNearLimit:
-    'The grant was refreshed so often in a day that refreshes may soon stop until versions are a day old.',
+  SecretVersionsNearLimit: 'The grant was refreshed unusually often in a day: refreshes may soon stop for up to a day.',
   FunctionThrottled:
     'AWS Lambda refused to run a function because the account has reached its limit of concurrent executions.',
 } as const satisfies Record<string, string>;

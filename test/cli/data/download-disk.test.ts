@@ -64,7 +64,7 @@ const FAULTS: [what: string, when: 'before' | 'during', fault: (path: string) =>
     ['the part is removed', 'during', (path) => rmSync(`${path}.part`, { force: true }), 2, []],
     ['the folder is removed', 'during', (path) => rmSync(dirname(path), { recursive: true, force: true }), 2, []],
     ['the part loses its bytes', 'during', (path) => truncateSync(`${path}.part`), 1, ['leads.csv.part']],
-    ['a link is in place of the part', 'before', linkInPlaceOfPart, 2, ['leads.csv.other', 'leads.csv.part']],
+    ['a symbolic link has replaced the part', 'before', linkInPlaceOfPart, 2, ['leads.csv.other', 'leads.csv.part']],
   ];
 
 function linkInPlaceOfPart(path: string): void {
