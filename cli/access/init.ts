@@ -36,7 +36,7 @@ const QUESTIONS: Record<string, (answer: string, before: Settings) => Settings> 
 const NOTHING = 'Nothing was written.';
 const listOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
-/** `init`, which writes the configuration of a new deployment. */
+/** Runs the command `init`, which writes the configuration of a new deployment. */
 export async function init(options: Partial<Record<string, string>>, command: Command): Promise<void> {
   const { profile, region, endpointUrl, configuration } = options;
   const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;

@@ -19,7 +19,7 @@ interface Options extends TargetOptions {
   json?: boolean;
 }
 
-/** `diff`, which changes nothing and writes no file. */
+/** Runs the command `diff`, which changes nothing and writes no file. */
 export async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...options }: Options): Promise<void> {
   const target = await connect(options);
   const manifests = createManifests(target);

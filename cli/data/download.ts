@@ -22,7 +22,7 @@ interface Options extends TargetOptions, FileChoice {
   json?: boolean;
 }
 
-/** `download`, which changes nothing in the deployment. */
+/** Runs the command `download`, which changes nothing in the deployment. */
 export async function download(entity: Entity | undefined, options: Options): Promise<void> {
   const { output, excel = false, force = false, json = false } = options;
   refuseContradiction(entity, options);

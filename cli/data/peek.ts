@@ -16,7 +16,7 @@ interface Options extends TargetOptions, FileChoice {
 const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
 
-/** `peek`, which changes nothing and writes no file. */
+/** Runs the command `peek`, which changes nothing and writes no file. */
 export async function peek(entity: Entity, options: Options): Promise<void> {
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, options);

@@ -23,7 +23,7 @@ interface StatusOptions extends TargetOptions {
 /** One deployment that does not answer must not hold up the lines of the others for long. */
 const CALL_SECONDS = 20;
 
-/** `status`, which changes nothing. */
+/** Runs the command `status`, which changes nothing. */
 export async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
   if (options.allDeployments) return statusOfAll({ callTimeout: CALL_SECONDS, ...options }, now);

@@ -66,7 +66,7 @@ export interface Nights extends Facts {
   lastNight: string;
   /** The published entities before the first night; `null` afterwards, and for an asked date. */
   exported: Entity[] | null;
-  /** Oldest first. */
+  /** The judged dates, oldest first. */
   dates: string[];
   rows: EntityNights[];
 }

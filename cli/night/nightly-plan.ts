@@ -27,7 +27,7 @@ const CALL_SECONDS = 5;
 /** `plan` sends no request, so a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
-/** `plan`, which reads the configuration file and the state of the deployed rules. */
+/** Runs the command `plan`, which reads the configuration file and the state of the deployed rules. */
 export async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
   const date = options.date ?? dateIn(deployment.timeZone, new Date());

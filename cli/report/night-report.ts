@@ -19,7 +19,7 @@ interface ReportOptions extends TargetOptions {
   output?: string;
 }
 
-/** `report`, which changes nothing in the deployment. */
+/** Runs the command `report`, which changes nothing in the deployment. */
 export async function report({ output = pathArgument('report.html'), nights, ...place }: ReportOptions): Promise<void> {
   const warnings: string[] = [];
   const warn = (sentence: string) => {

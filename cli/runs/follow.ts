@@ -23,7 +23,7 @@ import { runForEach } from './run-for-each.ts';
 
 export type FollowCommandOptions = TargetOptions & { json?: boolean };
 
-/** `follow`, which changes nothing. */
+/** Runs the command `follow`, which changes nothing. */
 export async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
   const { found } = await findRunOfEntity(target, run, options.date, 'to follow');

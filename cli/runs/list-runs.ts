@@ -10,7 +10,7 @@ import { executionsOf, type RunFilter } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
 import { type Execution, outcomeText, outcomeWord, type Run, toneOf } from './run.ts';
 
-/** `list`, which changes nothing. */
+/** Runs the command `list`, which changes nothing. */
 export async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
   const runs = await listRuns(target, { ...options, entities, warn: printErr });

@@ -9,7 +9,7 @@ import { painterOf, printableLine, type Tone } from '../support/text.ts';
 import { findRun } from './find-run.ts';
 import type { Execution } from './run.ts';
 
-/** `logs`, which changes nothing. */
+/** Runs the command `logs`, which changes nothing. */
 export async function logs(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);

@@ -247,7 +247,7 @@ function exportOutcome(
   return file === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
 }
 
-/** As in the manifest; `released`: a check stopped the file, and a pointer names it. */
+/** The state in the manifest; `released` if a pointer names a file that a check stopped. */
 export type FileState = Manifest['state'] | 'released';
 
 export function fileStateOf({ state }: Pick<Manifest, 'state'>, standing: Standing): FileState {

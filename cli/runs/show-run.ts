@@ -22,7 +22,7 @@ interface ShowOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** `show`, which changes nothing. */
+/** Runs the command `show`, which changes nothing. */
 export async function show(run: string, options: ShowOptions): Promise<void> {
   const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
   const found = await showRun(await connect(options), run, endpoint, options.date);

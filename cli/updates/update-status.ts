@@ -42,7 +42,7 @@ interface StatusOptions extends TargetOptions {
 
 const LISTED = 10;
 
-/** `update-status`, which changes no data in the CRM. */
+/** Runs the command `update-status`, which changes no data in the CRM. */
 export async function updateStatus(batch: string | undefined, options: StatusOptions): Promise<void> {
   if (batch === undefined && options.failedTo !== undefined) {
     throw usage('--failed-to needs the name of a batch.');

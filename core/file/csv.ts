@@ -220,11 +220,11 @@ class CsvCount {
       emptyRows: this.#emptyRows,
       unnamed: this.#valued.size,
       longer: this.#longer,
-      // Without a certain separator, the width of the records is not known.
+      // If the separator is uncertain, the width of the records is not known.
       irregular: separatorProven ? this.#irregular : 0,
       records: this.records,
       rowsAbove,
-      // Without a certain separator, the file counts as one column.
+      // If the separator is uncertain, only a file of one column has a known ending.
       ending:
         separatorProven || this.#width === 1
           ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }

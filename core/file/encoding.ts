@@ -292,7 +292,7 @@ const LATIN = 1;
 const LETTER = 2;
 /** A Hebrew vowel point. */
 const MARK = 3;
-/** Punctuation. */
+/** Punctuation, a currency sign or another sign that is not a letter. */
 const SIGN = 4;
 const UNDEFINED = 5;
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {

@@ -171,7 +171,7 @@ interface Whole {
   engine: { bytesWritten: number };
 }
 
-/** Most small streams are shorter. */
+/** The first buffer for the content of a small stream, which rarely needs more. */
 const SMALL_BYTES = 4096;
 
 /** Unpacks a small stream within one piece. Gzip may have many: a Node.js stream for each takes ten times as long. */

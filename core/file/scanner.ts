@@ -85,7 +85,7 @@ export class Scanner extends TextBlocks {
   strayBreaksBeforeQuote = 0;
   /** Cells with text after their closing quotation mark. */
   strayQuotes = 0;
-  /** How many of these line breaks and cells the current record has. */
+  /** The part of `strayBreaks` and of `strayQuotes` in the current record. */
   ownStrayBreaks = 0;
   ownStrayQuotes = 0;
   /** A line break follows the last record. */

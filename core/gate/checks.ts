@@ -289,7 +289,7 @@ function shownColumns({ facts, settings, run: { request } }: Subject): readonly 
   return isAsWide ? request.columns : columnsOf(facts);
 }
 
-/** Columns that a message names. */
+/** The most columns that a message names. */
 const MOST_NAMED = 5;
 
 /**

@@ -149,8 +149,7 @@ async function present(tokens: Tokens, client: OAuthClient, claim: Claim, deps: 
   const first = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' as const } : answer;
   const isRepeated = first.kind === 'lost' || (first.kind === 'unclear' && claim.refusals === 0);
   const timeoutMs = Math.min(TIMEOUT_MS, requestTime(claim, deps));
-  // After a refusal, which spends no token, the repetition needs the full time limit. Otherwise the next claim repeats
-  // it.
+  // A refusal spends no token. The next claim can repeat the request if this one has less than the full time limit.
   if (!isRepeated || timeoutMs < (answer.kind === 'lost' ? LEAST_FOR_RETRY_MS : TIMEOUT_MS)) return first;
   const second = await deps.callTokenEndpoint(client, tokens, timeoutMs);
   return outweighs(second.kind, first.kind) ? second : first;

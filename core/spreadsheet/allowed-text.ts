@@ -50,7 +50,7 @@ const USUAL_TEXT =
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
-  // Types of cells, and colours.
+  // The types of cells, then a colour.
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
   `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
@@ -117,7 +117,7 @@ const LONG_TEXT = /\p{L}{6}|\p{N}{4}/u;
 
 /** Walks through a part and reports text that is not allowed. */
 export class AllowedText implements XmlHandler {
-  /** The findings, in words. */
+  /** What is not allowed in the part, in words for a message. */
   readonly found = new Set<string>();
   readonly #names: AllowedNames;
   /** Verdicts on values that occurred before. */

@@ -118,7 +118,7 @@ export function formatOf(code: string): NumberFormat {
   const [first = ''] = code.replaceAll(NO_PLACEHOLDER, ' ').split(';');
   const text = first.toLowerCase().replaceAll(FRACTION, 's');
   if (/\[[hms]+\]/.test(text)) return { shown: 'duration', mask: null };
-  // With a digit or "General", letters belong to a currency.
+  // In a format with a digit or "General", letters are the name of a currency.
   if (/[0#?]|general/.test(text) || OTHER_WORD.test(text)) return { shown: 'number', mask: maskOf(code) };
   const time = /[hs]|am\/pm|a\/p/.test(text);
   // Beside hours or seconds, `m` means minutes.

@@ -14,7 +14,7 @@ export interface SheetRow {
   number: number;
   /** The columns of the cells, from 0. */
   columns: number[];
-  /** The texts of the same cells. */
+  /** The texts of the cells, in the order of `columns`. */
   texts: string[];
 }
 

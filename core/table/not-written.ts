@@ -38,7 +38,7 @@ export function afterTrouble(
   const why = reasonOf(error, invocation);
   if (why === undefined || (error instanceof RunError && ENDS.includes(error.name))) throw error;
   if (error instanceof RunError && error.transient) {
-    // `asStep` waits until the deadline.
+    // Until the deadline, `asStep` waits and repeats the step.
     if (waitFor(state, invocation)) throw error;
     const later = lateTry(error, state, invocation);
     if (later) return later;

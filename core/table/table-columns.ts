@@ -5,7 +5,7 @@ import type { Manifest } from '../export/manifest.ts';
 import { isEmptyFile, isReadFormat } from '../gate/facts.ts';
 import { TableError } from './table-error.ts';
 
-/** From the columns of a published file to those of its table: left out, hashed, named and typed. */
+/** Derives the columns of a table from those of the published file: which are left out or hashed, names and types. */
 
 /** The columns that a table leaves out, and those that it has only as hashes. */
 export type Covered = Pick<TableSettings, 'except' | 'hash'>;

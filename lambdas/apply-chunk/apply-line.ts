@@ -75,7 +75,7 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     return answer;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    // The request was not sent, or was refused.
+    // The request was not sent, or was refused, so it has changed nothing.
     tries.lost = lost;
     if (error.transient) throw error;
     const stop = stopFor(error);

@@ -125,7 +125,7 @@ export class Store {
     if (!body.includes('<CompleteMultipartUploadResult')) noAnswerOfS3('completed');
   }
 
-  /** Stores a small object. Sent once. */
+  /** Stores a small object. Sent once: the caller knows whether a repeat is safe. */
   async put(key: string, contentType: string, body: Buffer, checksum: number): Promise<void> {
     const headers = { 'content-type': contentType, 'if-none-match': '*', [CHECKSUM]: crc32Text(checksum) };
     const answer = await this.#once({ method: 'PUT', key, headers, body, action: 'stored' });

@@ -100,6 +100,6 @@ function stoppedBy(
   // A quotient, because floating point makes 0.29 times 100 less than 29.
   const isFine = counted.keys < FEWEST_KEYS || counted.gone / counted.keys <= maxRemoved;
   if (isFine && !(stopped && of === 'rows')) return undefined;
-  // The first stopped deletion stays: a later snapshot comes from changed settings.
+  // A snapshot does not replace an earlier stop: it follows from changed settings, not from deletions.
   return stopped && kind === 'snapshot' ? stopped : { run: to.run, date: to.date, ...counted, at: now.toISOString() };
 }
