@@ -320,7 +320,7 @@ function usualForm(text: string): string {
   if (milliseconds !== undefined) return new Date(Number(milliseconds)).toISOString();
   return text
     .replace(/\p{Cf}|\s*[([][^\])]*[\])]$/gu, '')
-    .replace(/^(\d{4})(\d\d)(\d\d)(?=T|$)/, '$1-$2-$3')
+    .replace(/^(\d{4})(\d\d)(\d\d)(?=[T ]|$)/, '$1-$2-$3')
     .replace(/(?<=-\d\dT\d\d)(\d\d)(\d\d)?(?!\d)/, (_, minutes, seconds = '00') => `:${minutes}:${seconds}`);
 }
 

@@ -129,6 +129,7 @@ test.each<[string, unknown, unknown]>([
   ['birthDate', '1990-01-02', '/Date(631324800000)/'],
   ['birthDate', '1990-01-02', 'Wed Jan 03 1990 00:00:00 GMT+0200 (Israel Standard Time)'],
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '20261120T110000Z'],
+  ['birthDate', '1990-01-02', '19900103 00:00'],
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20T10:00:00+02:00[Asia/Jerusalem]'],
   ['country', 'IL', 'US'],
   ['country', 'ISRAEL', 'FRANCE'],
