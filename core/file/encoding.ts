@@ -254,7 +254,8 @@ export class TextCheck {
   }
 }
 
-const UTF16_BYTES = /(?:[^\0]\0{1,3}){4}/;
+/** Four characters of a word in UTF-16 or UTF-32. Separators do not match: empty cells may have a NUL character. */
+const UTF16_BYTES = /(?:[^\0,;\t|]\0{1,3}){4}/;
 
 function longestNulRun(block: Buffer): number {
   let longest = 0;

@@ -27,6 +27,7 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
   ['half of a line break at the end', 'id,name\r\n1,a\r', { ending: { cells: 2, lineBreak: false } }],
   ['a DOS end-of-file mark', 'id,name\r\n1,a\r\n\x1a', { ending: { cells: 2, lineBreak: true }, records: 2 }],
   ['ASCII', 'id,name\n1,a\n', { ascii: true }],
+  ['NUL characters as cells', 'id,name\n1,\0,\0,\0,\0\n', { nulRun: 1, elsewhere: 0 }],
   ['a letter that is not ASCII', 'id,name\n1,ש\n', { ascii: false }],
   ['values below an empty cell', 'id,,name,\n1,x,a,\n2,,b,\n', { unnamed: 1, unlisted: 0 }],
   ['values below two empty cells', 'id,,name,\n1,,a,"x"\n2,y,b\n', { unnamed: 2 }],
