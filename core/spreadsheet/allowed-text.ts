@@ -113,6 +113,8 @@ const CALLED: [name: RegExp, what: string][] = [
 const OTHER = 'text in other places';
 /** Literal texts in a number format, which may be longer than a unit or currency: also currencies, and digits. */
 const LITERALS = /"[^"]*"|(?:\\.)+|\[\$[^\]-]*|(?<!\[[^\]]*)\d+/g;
+/** The most that Excel allows is 255 characters. Searching a longer format for literals takes quadratic time. */
+const LONGEST_FORMAT = 1000;
 const LONG_TEXT = /\p{L}{6}|\p{N}{4}/u;
 
 /** Walks through a part and reports text that is not allowed. */
@@ -234,4 +236,5 @@ const LONGEST_JUDGED = 10_000;
 const MOST_CACHED = 1000;
 
 const hasLongText = (code: string) =>
+  code.length > LONGEST_FORMAT ||
   LONG_TEXT.test((code.match(LITERALS) ?? []).join(' ').replaceAll(/["\\]/g, '').replaceAll('0', ''));

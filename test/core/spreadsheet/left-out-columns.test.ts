@@ -125,6 +125,7 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['a number format', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="&quot;${CANARY}&quot;0"/>`)],
     ['a currency', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="[$${CANARY}-409]0"/>`)],
     ['digits of a number format', inPart(/styles/, '<numFmts>', '<numFmts><numFmt formatCode="312340017"/>')],
+    ['a very long number format', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="${'1 '.repeat(2e6)}"/>`)],
     ['text in the styles', inPart(/styles/, '</styleSheet>', `${CANARY}</styleSheet>`)],
     [
       'an external link',
