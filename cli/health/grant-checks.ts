@@ -94,7 +94,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
     return warning(text, 'Run the command again in a minute.');
   }
   const next = `${reason}. The next attempt is after ${new Date(deadline).toISOString()}.`;
-  const refused = `Refreshes of the current token set were refused with an unrecognised error code (${refusals} attempts)`;
+  const refused = `Refreshes of the current token set were refused with an unrecognised error code (${manyText(refusals, 'attempt')})`;
   if (refusals > 0) return broken(`${refused}${next}`, authorize);
   const advice = `Check whether the token endpoint answers. To get a new grant without waiting: ${AUTHORIZE}.`;
   return broken(`${unansweredText(item)}${next}`, advice, ENVIRONMENT);

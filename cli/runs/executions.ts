@@ -79,7 +79,7 @@ export function positionText(entered: EnteredState): string {
     : printableLine(`${entered.name}, ${manyText(entered.state?.checks ?? 0, 'check')}`);
 }
 
-/** `WaitBeforeCheck, 2 checks answered, then 3 refused with 503; next try 03:12:05; deadline 07:00:00 UTC` */
+/** `WaitBeforeCheck, 2 checks answered, then 3 attempts refused with 503; next try 03:12:05; deadline 07:00:00 UTC` */
 export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
   const facts = [
     `${state}, ${manyText(checks, 'check')}${trouble ? troubleText(trouble) : ''}`,
@@ -89,9 +89,9 @@ export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Wai
   return printableLine(`${facts.filter(Boolean).join('; ')} UTC`);
 }
 
-/** ` answered, then 3 refused with 503`, or with the name of the error if there was no answer. */
+/** ` answered, then 3 attempts refused with 503`, or with the name of the error if there was no answer. */
 function troubleText({ error, status, count }: NonNullable<Waiting['trouble']>): string {
-  return ` answered, then ${count} ${status === null ? `failed with ${error}` : `refused with ${status}`}`;
+  return ` answered, then ${manyText(count, 'attempt')} ${status === null ? `failed with ${error}` : `refused with ${status}`}`;
 }
 
 /** The time, with its date unless that is today. */

@@ -257,7 +257,7 @@ function unreadText({ answer }: Facts): string {
 }
 
 function elsewhereText(facts: Facts): string {
-  const what = facts.isPage ? ', a web page.' : ': this path does not exist there.';
+  const what = facts.isPage ? ', a web page.' : ': the server does not offer this call.';
   return `${described(facts)}${what}`;
 }
 

@@ -225,7 +225,7 @@ export async function readHolder(
 
 function reauthorization({ versionId, reason, diedAt, refusals, state }: Claim, deps: AccessTokenDeps): RunError {
   const isRefused = state === 'CLAIMED' && !diedAt;
-  const how = isRefused ? `was refused in ${refusals} refreshes` : `is dead${diedAt ? ` since ${diedAt}` : ''}`;
+  const how = isRefused ? `was refused in ${refusals} refreshes` : diedAt ? `has been dead since ${diedAt}` : 'is dead';
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   const what = `The grant in the secret ${deps.tokensSecretId} (token set ${versionId}) ${how}: ${why}`;
   return new RunError('ReauthorizationRequired', `${what} Run: ${deps.authorizeCommand}.`);

@@ -84,7 +84,7 @@ const ROWS: Row[] = [
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ code = '' }) => FINAL.includes(code)],
-  ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined, ' with an error.'],
+  ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined],
   // With 400 or 401, the code does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   ['locked', ({ isRefusal, body }) => isRefusal && saysBusy(body), ': its body says that the CRM is busy.'],
@@ -109,7 +109,7 @@ export function meaningOfToken(
   const words = isGood || isRefusal ? { codes, code } : { codes: [], code: undefined };
   const [means, , says] = ROWS.find(([, when]) => when({ status, body, isGood, isRefusal, ...words })) ?? ELSEWHERE;
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
-  const end = says ?? (word === undefined ? '.' : `: ${word}.`);
+  const end = says ?? `${isGood ? ' with an error' : ''}${word === undefined ? '' : `: ${word}`}.`;
   return { means, message: `The token endpoint answered ${status}${end}`, code: words.code };
 }
 
