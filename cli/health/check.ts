@@ -58,7 +58,7 @@ export function ifRead<T>(reading: Promise<T>): Promise<T | undefined> {
 export type Verdict = Checked['verdict'];
 
 export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' | 'found' | 'advice'> {
-  /** The subject, if a check covers several things: an entity. */
+  /** What the finding is about, such as an entity, if its check has several findings. */
   of?: string;
   /** The exit code for the cause of the problem; 0 if the finding makes no command fail. */
   exitCode: number;

@@ -31,7 +31,7 @@ export interface Facts {
   /** The manifests that the records of nights and the pointers name. */
   published: Manifest[];
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
-  /** The runs of these nights, oldest first. */
+  /** The runs that failed or are in progress, oldest first. */
   attempts: Attempt[];
   /** For each entity with an attempt: the start of its newest successful run, even if that run published no file. */
   endedWell: Partial<Record<Entity, string>>;

@@ -226,7 +226,7 @@ export function createTally(store: Bucket, batch: string) {
         for (const { outcome } of parsePart(object?.text ?? '').results) counts[outcome] += 1;
       });
     },
-    /** The counts of a batch without a manifest: a line without a result may have been sent if any function started. */
+    /** The counts of a batch without a manifest. If a function started, lines without a result count as `UNKNOWN`. */
     completed: (records = 0): Counts => {
       const rest = Math.max(0, records - totalOf(counts));
       const others = begun ? 'UNKNOWN' : 'NOT_SENT';

@@ -25,7 +25,7 @@ interface Sent {
 
 /** An object of the body that may be the record. Its keys are folded: in lower case, without `_` and `-`. */
 interface Level {
-  /** The folded key of its wrapper; empty at the top. */
+  /** The folded key that holds this object; empty for the whole body. */
   wrapper: string;
   entries: [key: string, value: unknown][];
 }

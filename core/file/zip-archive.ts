@@ -250,7 +250,7 @@ const BLOCK_BYTES = 1024 * 1024;
 class ZipBytes extends RandomAccessReader {
   /** The error from reading the source, if it failed. */
   failure: unknown;
-  /** The newest block is the last one. */
+  /** The blocks that were read, the newest at the end. */
   private blocks: { from: number; bytes: Uint8Array }[] = [];
   private readonly source: ByteSource;
 

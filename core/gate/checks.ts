@@ -12,7 +12,7 @@ interface Measure {
 
 /** What the message of a failed check may contain besides its measurement and bound. */
 interface SentenceFacts extends Pick<GateReport, 'medianRows'> {
-  /** `3 rows`, `rows that cannot be counted`. */
+  /** The rows of the file in words: `3 rows`, or `rows that cannot be counted`. */
   rows: string;
 }
 
@@ -26,7 +26,7 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** After the release of a file that fails this check, later files of the same kind pass; '' = all of them, `null` = none. */
+  /** The kind of a file: after a release despite this check, files of its kind pass. '' = every file, `null` = no file. */
   kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string | null;
   /** A warning for a file that passes because a file of its kind was released. */
   warning?: string;

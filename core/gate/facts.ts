@@ -56,7 +56,7 @@ const contentSchema = z.object({
   ascii: unknown(z.boolean(), 'All characters are ASCII, which is the same in every encoding.'),
   place: unknown(
     z.object({ sheet: count, row: count, column: count }),
-    'Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.',
+    'Where the records of a workbook begin: the number of the worksheet (chart sheets do not count), row and column, from 1.',
   ),
   rowsAbove: countOf('Rows above the header: titles.'),
   sheets: z._default(count, 1).check(z.describe('Visible sheets with a header.')),
