@@ -54,7 +54,7 @@ interface DoctorOptions extends ConfigurationOptions {
   json?: boolean;
 }
 
-/** `doctor`; its exit code is 0 only if a nightly run would work. */
+/** Runs the command `doctor`. Its exit code is 0 only if a nightly run would work. */
 export async function doctorAndPrint(options: DoctorOptions): Promise<void> {
   const checks = await doctor(options);
   process.exitCode = exitCodeOf(checks);

@@ -14,7 +14,7 @@ import { exportIdIn, isOfExport, linkSchema, recordSchema, STATUSES, shapeOf, st
 const UNKNOWN_SECONDS = 1800;
 
 /** @param since when the CRM first answered that the export does not exist */
-export function mayBecomeKnown(since: string, now: Date): boolean {
+export function mayStillAppear(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 

@@ -167,7 +167,7 @@ async function readMain(parts: Parts) {
     if (part === undefined) throw new UnreadableFile('lists a sheet that it does not have');
     return type === 'worksheet' ? [{ ...sheet, part }] : [];
   });
-  if (sheets.length === 0) throw new UnreadableFile('has no sheet of cells');
+  if (sheets.length === 0) throw new UnreadableFile('has no worksheet');
   return { ...settings, sheets, sharedStrings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 

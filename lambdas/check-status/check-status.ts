@@ -1,5 +1,5 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
-import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
+import { isOutage, mayStillAppear, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
 import { type Run, type RunState, runOf } from '../../core/step/states.ts';
@@ -55,7 +55,7 @@ function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
   // The time at which the CRM first refused the file to DownloadFile.
   const since = state.moving?.unknownSince;
-  return fresh || (!!since && mayBecomeKnown(since, now));
+  return fresh || (!!since && mayStillAppear(since, now));
 }
 
 function deadlineExceeded({ exportId, entity, deadline }: Run, status: string, checks: number): RunError {

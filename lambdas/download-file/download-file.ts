@@ -1,5 +1,5 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
-import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
+import { isOutage, mayStillAppear, requestDownload } from '../../core/crm/exports.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { type Expected, expectedOf } from '../../core/file/expected-file.ts';
 import { type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
@@ -136,7 +136,7 @@ function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolea
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
   if (name !== 'ExportNotFound') return name === 'ExportNotReady';
   moving.unknownSince ??= now.toISOString();
-  return mayBecomeKnown(moving.unknownSince, now);
+  return mayStillAppear(moving.unknownSince, now);
 }
 
 function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown {

@@ -85,8 +85,8 @@ export class TableCatalog extends Construct {
 }
 
 /**
- * https://docs.aws.amazon.com/athena/latest/ug/partition-projection-supported-types.html: NOW is in UTC, which may be
- * a day behind the deployment's time zone. The key is a string, as in AWS's examples.
+ * Partitions by date. `NOW` is in UTC, which may be a day behind the deployment's time zone. The key is a string, as in
+ * https://docs.aws.amazon.com/athena/latest/ug/partition-projection-supported-types.html.
  */
 function projection(location: string): Record<string, string> {
   return {

@@ -110,7 +110,7 @@ describe('an invalid workbook is refused', () => {
       'is an Office document, but not a workbook',
     ],
     ['a missing sheet', (text) => text.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
-    ['only chart sheets', (text) => text.replace('/worksheet"', '/chartsheet"'), 'has no sheet of cells'],
+    ['only chart sheets', (text) => text.replace('/worksheet"', '/chartsheet"'), 'has no worksheet'],
     ['another sheet', (text) => text.replaceAll(/(<\/?)worksheet/g, '$1sheet'), 'whose part is not a worksheet'],
     ['XML that breaks off', inSheet('</sheetData></worksheet>', '</sheetD'), 'malformed XML'],
     ['an unknown encoding', (text) => text.replace('UTF-8', 'EBCDIC-X'), 'in an unrecognised encoding'],
