@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { countText } from '../count-text.ts';
 import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
-import { countText } from '../gate/report.ts';
 import { cellsOf } from './csv-cells.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';

@@ -1,25 +1,25 @@
+import { countText } from '../count-text.ts';
 import { isFilled } from '../folded.ts';
-import { countText } from '../gate/report.ts';
+import { windows1255 } from './encoding.ts';
 
 /** Recognises the text of an error where a file should have a row. */
 
 const QUOTE = 0x22;
 
-/** The first four letters of error messages. */
-const BEGINNINGS = new Set(
-  [
-    ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
-    ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi'],
-    ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi'],
-    // The last text is two Hebrew letters, which are four bytes in UTF-8.
-    ...['*** ', 'proc', 'שג'],
-  ].map((text) => inLowerCase(Buffer.from(text).readUInt32LE())),
+/** How error messages begin, in four bytes of UTF-8. */
+const BEGINNINGS = [
+  ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
+  ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
+  ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi', '*** '],
+  ...['proc', 'שג'],
+];
+const HEBREW_ERROR = windows1255('שגיא');
+const FIRST_FOUR = new Set(
+  [...BEGINNINGS.map((text) => Buffer.from(text)), HEBREW_ERROR].map((bytes) => firstFour(bytes)),
 );
-/** Four Hebrew letters in windows-1255. */
-BEGINNINGS.add(inLowerCase(0xe0e9e2f9));
-/** Whether two bytes begin a text in `BEGINNINGS`. */
+/** Whether two bytes begin an entry of `FIRST_FOUR`. */
 const FIRST_TWO = new Uint8Array(1 << 16);
-const firstTwo = new Set([...BEGINNINGS].map((letters) => letters & 0xffff));
+const firstTwo = new Set([...FIRST_FOUR].map((letters) => letters & 0xffff));
 for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
   if (firstTwo.has(inLowerCase(bytes) & 0xffff)) FIRST_TWO[bytes] = 1;
 }
@@ -38,12 +38,13 @@ export function isErrorText(cell: string): boolean {
 export function mayBeginError(block: Buffer, from: number): boolean {
   const at = block[from] === QUOTE ? from + 1 : from;
   const two = (block[at] as number) | ((block[at + 1] as number) << 8);
-  return FIRST_TWO[two] === 1 && BEGINNINGS.has(inLowerCase(block.readUInt32LE(at)));
+  return FIRST_TWO[two] === 1 && FIRST_FOUR.has(firstFour(block, at));
 }
 
 /** Whether a row of a sheet begins with the text of an error. */
 export function beginsWithError([text = '']: readonly string[]): boolean {
-  return mayBeginError(Buffer.from(text.slice(0, 5).padEnd(5)), 0) && isErrorText(text);
+  const begin = text.replace(/^"/, '').slice(0, 4).toLowerCase();
+  return BEGINNINGS.some((beginning) => begin.startsWith(beginning)) && isErrorText(text);
 }
 
 /** Whether a last row may be the text of an error. */
@@ -59,6 +60,11 @@ const MOST_ERRORS = 3;
 export function errorWarnings(errors: number, endsWithError: boolean): string[] {
   if (endsWithError) return ['The last row may be the text of an error.'];
   return errors > 0 && errors <= MOST_ERRORS ? [`${countText(errors, 'row')} may be the text of an error.`] : [];
+}
+
+/** The first four bytes as a number, in lower case. */
+function firstFour(bytes: Buffer, at = 0): number {
+  return inLowerCase(bytes.readUInt32LE(at));
 }
 
 function inLowerCase(letters: number): number {

@@ -14,6 +14,8 @@ export type Judgement =
   | { result: 'opaque'; format: OpaqueKind }
   /** A zip archive; its directory decides the kind. `sheet`: it begins like a spreadsheet. */
   | { result: 'zip'; sheet: boolean }
+  /** An Excel 97 workbook, or a document with a password; its directory, which may be at its end, decides the kind. */
+  | { result: 'compound' }
   /** The file has no bytes. */
   | { result: 'empty' }
   /** More bytes may prove that the file is acceptable. `description` names the content in words, without quoting it. */
@@ -55,12 +57,7 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
   if (first.length === 0) return { result: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
   if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, expected);
-  if (signature.startsWith(COMPOUND_FILE)) {
-    if (isEncryptedPackage(Buffer.from(first), 0)) return refused(ENCRYPTED);
-    if (expected.opaque.includes('xls')) return { result: 'opaque', format: 'xls' };
-    // The directory may be at the end of the file.
-    return refused(complete ? 'an Excel 97 spreadsheet' : `an Excel 97 spreadsheet, or ${ENCRYPTED}`);
-  }
+  if (signature.startsWith(COMPOUND_FILE)) return { result: 'compound' };
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   return other ? refused(other[1]) : judgeText(first, complete, expected);
 }
@@ -151,29 +148,24 @@ const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage\0', 'utf16le');
 /** Entries of the directory of a compound file have this size, and begin with a name (MS-CFB, 2.6.1). */
 const DIRECTORY_ENTRY_BYTES = 128;
-const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Reads a file to its end. @returns a description of a document with a password; `undefined` for any other file */
-export async function encryptedKind(chunks: AsyncIterable<Uint8Array>): Promise<string | undefined> {
-  let [found, offset, last] = [false, 0, Buffer.alloc(0)];
+/** Judges a compound file by all of its bytes. */
+export async function judgeCompound(chunks: AsyncIterable<Uint8Array>, { opaque }: Expected): Promise<Judgement> {
+  let [isEncrypted, offset, last] = [false, 0, Buffer.alloc(0)];
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([last, chunk]);
-    found ||= isEncryptedPackage(bytes, offset);
+    let at = bytes.indexOf(ENCRYPTED_PACKAGE);
+    while (at !== -1 && (offset + at) % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
+    isEncrypted ||= at !== -1;
     last = bytes.subarray(-ENCRYPTED_PACKAGE.length);
     offset += bytes.length - last.length;
   }
-  return found ? ENCRYPTED : undefined;
-}
-
-/** @param offset of the bytes in the file */
-function isEncryptedPackage(bytes: Buffer, offset: number): boolean {
-  let at = bytes.indexOf(ENCRYPTED_PACKAGE);
-  while (at !== -1 && (offset + at) % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
-  return at !== -1;
+  if (isEncrypted) return refused('a document that is encrypted with a password (let the CRM export it without one)');
+  return opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('an Excel 97 spreadsheet');
 }
 
 export type ZipKind =

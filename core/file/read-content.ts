@@ -1,13 +1,13 @@
+import { countText } from '../count-text.ts';
 import { RunError } from '../errors.ts';
 import type { Facts } from '../gate/facts.ts';
-import { countText } from '../gate/report.ts';
 import { isAllowedName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, type Start, type StoredBytes, startOf, unpackToDisk } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
-import { encryptedKind, isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
+import { isGzip, type Judgement, judgeCompound, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -125,7 +125,7 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first.
- * @param earlierJudgement the kind of the stream, if it was judged before
+ * @param earlierJudgement what the caller found in the first bytes of the stream; without it, they are judged here
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
 async function readStream(
@@ -136,14 +136,16 @@ async function readStream(
 ): Promise<Content> {
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
-    const judged = earlierJudgement ?? judgeStart(start, context);
+    const begins = earlierJudgement ?? judgeStart(start, context);
+    const judged = begins.result === 'compound' ? await judgeCompound(start.chunks, context.expected) : begins;
     if ('description' in judged) throw refused(`${judged.description}${packed}`, context);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
     if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
-    const encrypted = await encryptedKind(start.chunks);
-    if (encrypted) throw refused(`${encrypted}${packed}`, context);
-    return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, context);
+    if (judged.result !== 'opaque') return NO_CONTENT;
+    // Packed bytes may be damaged.
+    for await (const _ of start.chunks);
+    return unjudged(judged.format, context);
   } finally {
     await start.close();
   }
@@ -177,7 +179,8 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
     const start = await startOf(archive.read(kind.entry));
     // A file that is neither CSV nor a spreadsheet is judged as an archive.
     const inside = { ...context, expected: { ...context.expected, opaque: [] } };
-    if (!opaque.includes('archive') || (!isGzip(start.first) && !('description' in judgeStart(start, inside))))
+    const isRead = !isGzip(start.first) && ['csv', 'zip', 'empty'].includes(judgeStart(start, inside).result);
+    if (isRead || !opaque.includes('archive'))
       return withArchive(await readStream(start, ZIPPED, inside), archive, kind);
     await start.close();
   }

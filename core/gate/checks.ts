@@ -1,5 +1,6 @@
+import { countText, numberText } from '../count-text.ts';
 import { type Content, type Ending, type Facts, isEmptyFile } from './facts.ts';
-import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
+import { type GateCheckResult, type GateReport, usualText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
 
 /** The measurement of a check: `null` = not known. Exactly one of the bounds is set. */

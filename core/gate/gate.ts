@@ -1,6 +1,7 @@
+import { countText } from '../count-text.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, isEmptyFile } from './facts.ts';
-import { countText, failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
+import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 /** The file with the result of its checks. If an earlier release has confirmed its header, `facts` contain that header. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { countText, numberText } from '../count-text.ts';
 
 const checkSchema = z.object({
   guard: z.string(),
@@ -53,14 +54,6 @@ export type Accepted = z.infer<typeof acceptedSchema>;
 
 export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);
-}
-
-export function numberText(value: number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 3 });
-}
-
-export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${numberText(count)} ${count === 1 ? one : many}`;
 }
 
 /** @param rows `null` = not counted */

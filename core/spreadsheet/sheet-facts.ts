@@ -1,4 +1,5 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import { countText } from '../count-text.ts';
 import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
 import { beginsWithError, errorWarnings, isErrorRow } from '../file/error-text.ts';
 import type { Expected } from '../file/expected-file.ts';
@@ -6,7 +7,6 @@ import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Facts, rowsIn } from '../gate/facts.ts';
-import { countText } from '../gate/report.ts';
 import { AllowedText } from './allowed-text.ts';
 import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
 import { partsWithValues, textOutsideSheets } from './text-outside-sheets.ts';

@@ -200,6 +200,7 @@ export function nameFile(
 /** The bytes decide the extension. The key must not contain a name from the CRM. */
 function extensionOf(judged: Judgement): string {
   if (judged.result === 'zip') return judged.sheet ? 'xlsx' : 'zip';
+  if (judged.result === 'compound') return 'xls';
   return judged.result === 'opaque' ? judged.format : 'csv';
 }
 

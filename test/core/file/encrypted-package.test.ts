@@ -25,13 +25,18 @@ test.each([512, 4096, 500_096, 2_000_000])(
   },
 );
 
-test('may be encrypted, if its first bytes do not show the directory', () => {
+test('is encrypted or not only by its whole content: the directory may follow the first bytes', () => {
   const first = compoundFile(['Root Entry', 'EncryptedPackage'], 4096).subarray(0, 1024);
 
-  expect(judgeFile(first, false, reading().expected)).toMatchObject({
-    result: 'refused',
-    description: expect.stringContaining('password'),
-  });
+  expect(judgeFile(first, false, reading().expected)).toMatchObject({ result: 'compound' });
+});
+
+test('a workbook of Excel 97 is refused as such, unless xls is opaque', async () => {
+  const bytes = compoundFile(['Root Entry', 'Workbook']);
+
+  expect((await failureOf(readContent(bytesSource(bytes), reading()), 'FileRejected')).message).toMatch(
+    /an Excel 97 spreadsheet \(/,
+  );
 });
 
 test.each<[string, Buffer]>([
