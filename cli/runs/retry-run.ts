@@ -42,14 +42,14 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
   const started = await startNamed(target, entity, input, options);
   const adopting =
     again.adopt === undefined ? '' : ` It adopts the export of ${printableLine(again.adopt)}, if the CRM still has it.`;
-  printErr(`${started.name} repeats ${found.name}, ${subjectOf(again)}.${adopting}`);
+  printErr(`${started.name} repeats ${found.name}${subjectOf(again)}.${adopting}`);
   await afterStart(target, [started], options);
 }
 
 function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
-  if (what === 'table') return `only the table of ${printableLine(of)}`;
-  if (what === 'release') return `the release of ${printableLine(of)}`;
-  return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
+  if (what === 'table') return `: it only writes the table of ${printableLine(of)}`;
+  if (what === 'release') return `: it releases the file of ${printableLine(of)}`;
+  return ` for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }
 
 /**

@@ -286,7 +286,8 @@ function countCharacters(block: Buffer): { valid: number; broken: number; first:
 }
 
 /**
- * Kinds of bytes in windows-1255. In UTF-8, a MARK begins a two-byte character, a LETTER a longer one; SIGNs follow.
+ * Kinds of bytes in windows-1255. In UTF-8, the same bytes have another meaning: a MARK is the first byte of a
+ * two-byte character, a LETTER is the first byte of a longer one, and the bytes after the first are SIGNs.
  */
 const OTHER = 0;
 const LATIN = 1;

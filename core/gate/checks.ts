@@ -310,7 +310,7 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   const besides =
     format === 'xlsx'
       ? `that may hold text besides its rows${kinds}`
-      : `that other programs read as further cells, or as content outside of the file${kinds}`;
+      : `that other programs may read as more cells, or that may hold text besides its rows${kinds}`;
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
