@@ -31,7 +31,7 @@ async function publish({ file, columns }: CheckJob): Promise<number | null> {
     ...{ what: 'The file', contentType: '', undeclaredEnd: false, secondsLeft: () => 900 },
     ...{ maxBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize },
     expected: {
-      ...{ columns: names.slice(0, -1), fields, excepted: fields.slice(-1), covered: names.slice(1, 2) },
+      ...{ columns: names.slice(0, -1), fields, excepted: fields.slice(-1), hiddenInTables: names.slice(1, 2) },
       ...{ labels: {}, opaque: [], headerless: false, formats: ['csv', 'xlsx'] },
     },
   });

@@ -275,7 +275,7 @@ class CsvCount {
     const verdict = this.#headers.mayBe(record)
       ? this.#headers.judge(record, this.#decode(record), afterEmptyLine)
       : 'none';
-    if (this.#headers.covers && (cells < this.#named || cells === 1 || record.ownStrayBreaks > 0)) {
+    if (this.#headers.hides && (cells < this.#named || cells === 1 || record.ownStrayBreaks > 0)) {
       // A record with a single cell may be a whole record in quotation marks.
       const [text = ''] =
         cells === 1 ? this.#textsOf(record) : [decodedBelow(block.toString('latin1', from, to), this.#csv.decoder)];

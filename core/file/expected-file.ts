@@ -11,7 +11,7 @@ export interface Expected extends ListedFields {
   /** Files have no header. They are recognised by their width. */
   headerless: boolean;
   /** Columns that tables hash or leave out, as the settings name them. */
-  covered?: readonly string[];
+  hiddenInTables?: readonly string[];
   /** The sheet to read in a workbook (`columns.sheet`); without it, the visible sheet with a header. */
   sheet?: string | undefined;
   /** Other sheets that a workbook may have, with any content (`columns.otherSheets`). */
@@ -25,8 +25,8 @@ export function expectedOf(
 ): Expected {
   const plan = deployment.entities[run.entity];
   const { formats } = deployment.files;
-  const covered = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
+  const hiddenInTables = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
   const { labels, header, sheet, otherSheets } = plan.columns;
   const listed = listedFields(run, labels);
-  return { ...listed, formats, opaque: plan.opaque, headerless: header === 'none', covered, sheet, otherSheets };
+  return { ...listed, formats, opaque: plan.opaque, headerless: header === 'none', hiddenInTables, sheet, otherSheets };
 }

@@ -38,19 +38,19 @@ const LONGEST_HEADER = 64 * 1024;
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header if it repeats the first one, folded, or if a row of this table applies. Rows with "secret" need
- * columns that are left out or hashed (secret columns). With such columns, signs and digits around an exact name and a
+ * A record is a header if it repeats the first one, folded, or if a row of this table applies. Rows with "hidden" need
+ * columns that are left out or hashed (hidden columns). With such columns, signs and digits around an exact name and a
  * note after it are ignored: `[phone]`, `phone:text`.
  *
  * | cells    | a header if                                                                                      |
  * | -------- | ------------------------------------------------------------------------------------------------ |
  * | 3 and up | all name different fields                                                                        |
- * | 1 or 2   | all are exact names; below an empty line: all name fields, one of them secret                    |
- * | 3 and up | half name different fields, one of them secret                                                   |
- * | 2 and up | half name different fields; one more has a secret name or label among other words; and a cell    |
+ * | 1 or 2   | all are exact names; below an empty line: all name fields, one of them hidden                    |
+ * | 3 and up | half name different fields, one of them hidden                                                   |
+ * | 2 and up | half name different fields; one more has a hidden name or label among other words; and a cell    |
  * |          | names the column above it, or the other cells, at least two, are all exact names                 |
- * | 3 and up | half repeat the cells above them in the first record, and there are secret columns               |
- * | 2 and up | one has a secret name, and a row above applies after removing the text that all begin or end     |
+ * | 3 and up | half repeat the cells above them in the first record, and there are hidden columns               |
+ * | 2 and up | one has a hidden name, and a row above applies after removing the text that all begin or end     |
  * |          | with (`lead_id,lead_phone`) or, if all end with a digit, the digits around the names             |
  *
  * If columns are left out, a cell may contain records: a header above a line of as many cells, JSON or XML.
@@ -67,9 +67,9 @@ export class LaterHeaders {
   readonly #names: ReadonlySet<string>;
   readonly #foldedNames: ReadonlySet<string>;
   /** Names of the columns that tables hash or leave out, folded. */
-  readonly #covered: ReadonlySet<string>;
+  readonly #hiddenInTables: ReadonlySet<string>;
   /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
-  readonly covers: boolean;
+  readonly hides: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
   /** Names of left-out or hashed columns that are not words: `nationalId`, `id_number`. */
@@ -90,28 +90,32 @@ export class LaterHeaders {
    * @param sparse records have no cell where a value is missing, as the rows of a sheet
    */
   constructor(expected: Expected, index: FieldIndex, header: readonly string[], decoder: Decoder, sparse = false) {
-    const { columns, fields, excepted, labels, covered = [] } = expected;
+    const { columns, fields, excepted, labels, hiddenInTables = [] } = expected;
     this.#index = index;
     this.#cells = header;
     this.#sparse = sparse;
     this.#header = foldedRecord(header);
     this.#names = new Set([...columns, ...[...fields, ...excepted].map(({ name }) => name)]);
     this.#foldedNames = new Set([...this.#names].map(folded));
-    this.#covered = new Set(
-      covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
+    this.#hiddenInTables = new Set(
+      hiddenInTables.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
     );
     this.#leavesOut = excepted.length > 0;
-    this.covers = this.#leavesOut || this.#covered.size > 0;
+    this.hides = this.#leavesOut || this.#hiddenInTables.size > 0;
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
-    const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
+    const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#hiddenInTables.has(folded(text))));
     const texts = Object.keys(labels);
     this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
-    const secret = [...textsOf([...excepted, ...hashed]), ...covered, ...texts.filter((text) => this.#isCovered(text))];
-    this.#codes = new Set(secret.filter((text) => this.#names.has(text) && CODE.test(text)));
-    this.#mentions = mentions(secret);
-    this.#letters = letterPattern(secret);
-    const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
-    this.filter = new NameFilter(decoder, names, this.covers);
+    const hidden = [
+      ...textsOf([...excepted, ...hashed]),
+      ...hiddenInTables,
+      ...texts.filter((text) => this.#isHidden(text)),
+    ];
+    this.#codes = new Set(hidden.filter((text) => this.#names.has(text) && CODE.test(text)));
+    this.#mentions = mentions(hidden);
+    this.#letters = letterPattern(hidden);
+    const names = [...columns, ...textsOf([...fields, ...excepted]), ...hiddenInTables, ...texts, ...header];
+    this.filter = new NameFilter(decoder, names, this.hides);
     const questions = {
       widest: this.#widest,
       isLeftOut: (text: string) => index.readHeader([text]).excepted > 0,
@@ -125,7 +129,7 @@ export class LaterHeaders {
   mayBe({ cells, named, empty, alike }: CellCounts): boolean {
     const filled = cells - empty;
     if (filled > this.#widest) return false;
-    return (this.covers && alike) || (named > 0 && named * (this.covers ? 2 : 1) >= filled);
+    return (this.hides && alike) || (named > 0 && named * (this.hides ? 2 : 1) >= filled);
   }
 
   /** Checks a record. @param counts the counts of the scanner for this record */
@@ -190,7 +194,7 @@ export class LaterHeaders {
 
   /** Whether at least half of the cells, at least three, repeat the cells of the header above them. */
   #repeatsMost({ record, column }: LowerRecord): boolean {
-    if (!this.covers) return false;
+    if (!this.hides) return false;
     const isRepeated = (cell: string, at: number) =>
       isFilled(cell) && folded(cell) === folded(this.#cells[column + at] ?? '');
     const repeated = record.filter(isRepeated).length;
@@ -202,12 +206,12 @@ export class LaterHeaders {
     const mayRepeat = header.length > 0 && column === 0 && !otherEncoding;
     if (mayRepeat && foldedRecord(record) === this.#header) return 'repeated';
     // A header of a narrower table may be padded with empty cells.
-    const isPadded = this.#sparse || this.covers;
+    const isPadded = this.#sparse || this.hides;
     const cells = isPadded ? withoutEmptyEnd(record) : record;
     const filled = isPadded ? cells.filter(isFilled) : cells;
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    if (!this.covers) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
+    if (!this.hides) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
     const undecorated = this.#withoutDecoration(filled);
     const isHeader =
       this.#repeatsMost({ record, column }) ||
@@ -226,14 +230,14 @@ export class LaterHeaders {
     const { excepted, unlisted, names } = this.#index.readHeader(cells);
     const named = cells.filter((cell) => this.#index.isListed(cell));
     const fields = this.#fieldsOf(named);
-    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
-    if (cells.length <= EXACT_NAMES && !(covers && afterGap && named.length === cells.length)) {
+    const namesHidden = excepted > 0 || [...fields].some((field) => this.#hiddenInTables.has(field));
+    if (cells.length <= EXACT_NAMES && !(namesHidden && afterGap && named.length === cells.length)) {
       const isName = (cell: string) => (anySpelling ? this.#foldedNames.has(folded(cell)) : this.#isName(cell));
       return cells.length > 0 && cells.every(isName);
     }
     // Whether each text names one field, or is configured as a text that names no field.
     const allListed = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
-    return (allListed && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
+    return (allListed && fields.size === named.length) || (namesHidden && fields.size * 2 >= cells.length);
   }
 
   /**
@@ -301,8 +305,8 @@ export class LaterHeaders {
     return folded((this.#index.isListed(cell) && this.#index.readHeader([cell]).names?.[0]) || cell);
   }
 
-  #isCovered(text: string): boolean {
-    return this.#index.readHeader([text]).excepted > 0 || this.#covered.has(this.#fieldOf(text));
+  #isHidden(text: string): boolean {
+    return this.#index.readHeader([text]).excepted > 0 || this.#hiddenInTables.has(this.#fieldOf(text));
   }
 
   /** Removes signs around exact names and, unless the cell is the only one, notes after them. */

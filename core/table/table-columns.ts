@@ -8,9 +8,9 @@ import { TableError } from './table-error.ts';
 /** Derives the columns of a table from those of the published file: which are left out or hashed, names and types. */
 
 /** The columns that a table leaves out, and those that it has only as hashes. */
-export type Covered = Pick<TableSettings, 'except' | 'hash'>;
+export type HiddenColumns = Pick<TableSettings, 'except' | 'hash'>;
 
-export const coversAny = ({ except = [], hash = [] }: Covered) => except.length + hash.length > 0;
+export const hidesAny = ({ except = [], hash = [] }: HiddenColumns) => except.length + hash.length > 0;
 
 type PublishedFile = Pick<Manifest, 'file'> & { run: Pick<Manifest['run'], 'request'> };
 
@@ -47,13 +47,13 @@ export function fileColumns({ file, run: { request } }: PublishedFile): FileColu
  * @throws TableError if an entry matches no known column, or if an entry of `tables` matches no column of the file:
  *   the column may be there under another name
  */
-export function coveredColumns(
+export function hiddenColumns(
   manifest: Pick<Manifest, 'file'> & { run: RunColumns },
   plan: Pick<EntityPlan, 'columns' | 'tables'>,
   newest?: RunColumns,
-): Required<Covered> {
+): Required<HiddenColumns> {
   const { names, isNamed } = fileColumns(manifest);
-  if (!isNamed && (plan.columns.except.length > 0 || coversAny(plan.tables ?? {})))
+  if (!isNamed && (plan.columns.except.length > 0 || hidesAny(plan.tables ?? {})))
     throw new TableError(
       'The file does not name its columns itself, so none of them can be left out or hashed: it becomes a table only without `except` and `hash`.',
     );
@@ -112,7 +112,7 @@ export function tableColumnName(field: string): string {
  */
 export function tableColumns(
   fields: readonly string[],
-  { columns: typed, except, hash }: Covered & Pick<TableSettings, 'columns'>,
+  { columns: typed, except, hash }: HiddenColumns & Pick<TableSettings, 'columns'>,
 ): TableColumn[] {
   const left = new Set(except?.map(tableColumnName));
   const hashed = new Set(hash?.map(tableColumnName));

@@ -8,10 +8,10 @@ import { isFilled } from '../folded.ts';
 import { hashedText, typedValue } from './column-types.ts';
 import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
 import {
-  type Covered,
-  coversAny,
   type FileColumns,
   fileColumns,
+  type HiddenColumns,
+  hidesAny,
   type TableColumn,
   tableColumnName,
   tableColumns,
@@ -102,12 +102,12 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
 }
 
 /** @throws TableError for a file whose values may belong to other rows or columns */
-function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
+function refuseDoubtful({ content }: Manifest['file'], hidden: HiddenColumns): void {
   const { doubts = 0, otherHeaders = 0, strayQuotes = 0 } = content ?? {};
   const why: [holds: boolean, text: string][] = [
     [doubts > 0, 'Programs read its rows differently'],
     [otherHeaders > 0, 'Records below the first name other columns, or the columns in another order'],
-    [strayQuotes > 0 && coversAny(covered), 'Text follows the closing quotation mark of a cell'],
+    [strayQuotes > 0 && hidesAny(hidden), 'Text follows the closing quotation mark of a cell'],
   ];
   const found = why.find(([holds]) => holds);
   if (found) throw new TableError(`${found[1]}, so the file gets no table.`);
@@ -126,7 +126,7 @@ async function* rowsOf(
 ): AsyncGenerator<StoredRecord[]> {
   const width = names.length;
   const last = columns.at(-1)?.place ?? 0;
-  const fewest = coversAny(settings) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
+  const fewest = hidesAny(settings) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
   const refuse = () => new TableError('The CRC-32 of the stored file differs from its manifest.');
   let row = headed ? -1 : 0;
   const rowOf = (record: StoredRecord): StoredRecord[] => {

@@ -17,7 +17,7 @@ import type { UploadBucket } from '../../core/storage/upload.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.ts';
-import { coveredColumns, coversAny } from '../../core/table/table-columns.ts';
+import { hiddenColumns, hidesAny } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
 import { noTableReason, notConfiguredText, parseTableInput, tableRunOf } from '../../core/table/table-run.ts';
@@ -89,7 +89,7 @@ async function replaceTable(
 ): Promise<Answer<'WriteTable'>> {
   const standing = await deps.bucket.head(key);
   const digest = settingsDigest(plan);
-  const settings = { ...configured, ...coveredColumns(manifest, plan, await newestRun(manifest, plan, deps)) };
+  const settings = { ...configured, ...hiddenColumns(manifest, plan, await newestRun(manifest, plan, deps)) };
   const hashKey = configured.hash ? await deps.hashKey() : null;
   const onProgress = () => refuseLate(deps, `for its ${manifest.file.bytes} bytes`);
   return inFolder('table-', async (folder) => {
@@ -132,7 +132,7 @@ async function newestRun(
   plan: EntityPlan,
   { bucket }: WriteTableDeps,
 ): Promise<RunColumns | undefined> {
-  if (plan.columns.except.length === 0 && !coversAny(plan.tables ?? {})) return undefined;
+  if (plan.columns.except.length === 0 && !hidesAny(plan.tables ?? {})) return undefined;
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.execution === execution) return undefined;
   return (await readManifest(bucket, manifestKeyOf(entity, run.execution)))?.run;

@@ -14,7 +14,7 @@ const HEADER = `${COLUMNS.join(',')}\n`;
 const ROWS = '1,Dana,Meeting,-\n'.repeat(40);
 const fields = [...COLUMNS, 'city', 'phone', 'email'].map((name, at) => ({ name, label: LABELS[at] ?? null }));
 const LEFT_OUT = { columns: COLUMNS, fields, excepted: [{ name: 'nationalId', label: 'National ID' }] };
-const HASHED = { columns: COLUMNS, fields, covered: ['phone'] };
+const HASHED = { columns: COLUMNS, fields, hiddenInTables: ['phone'] };
 
 async function headersIn(content: string | Uint8Array, expected: object) {
   const { facts } = await readContent(bytesSource(content), reading({ expected }));
@@ -249,14 +249,14 @@ describe('finds a header that names a left-out column', () => {
 });
 
 describe('counts a record once, and as repeated only if readers of records drop it', () => {
-  const covered = { columns: ['id', 'name', 'status'], covered: ['name'] };
+  const hidden = { columns: ['id', 'name', 'status'], hiddenInTables: ['name'] };
   test.each<[string, string, number]>([
     ['the header with another separator', 'id,name,status\n1,a,b\nid;name;status\n2;c;d\n', 3],
     ['the header with several separators', 'id,name,status\n1,a,b\n"id;  |name;  |status"\n', 2],
     ['the header in quotation marks', 'id,name,status\n1,a,b\n"id,name,status"\n', 2],
     ['a name with a sign that separates', 'id,name,status\n1,a,b\nname:\n', 2],
   ])('%s', async (_, text, rows) => {
-    const { facts } = await readContent(bytesSource(text), reading({ expected: covered }));
+    const { facts } = await readContent(bytesSource(text), reading({ expected: hidden }));
 
     expect(facts).toMatchObject({ rows, content: { repeatedHeaders: 0, otherHeaders: 1 } });
   });
@@ -271,7 +271,7 @@ describe('counts a record once, and as repeated only if readers of records drop 
   });
 
   test('the header of one column, with a separator after it', async () => {
-    const expected = { columns: ['name'], covered: ['name'] };
+    const expected = { columns: ['name'], hiddenInTables: ['name'] };
     const { facts } = await readContent(bytesSource('name\na\nname;\nb\n'), reading({ expected }));
 
     expect(facts).toMatchObject({ rows: 2, content: { repeatedHeaders: 1, otherHeaders: 0 } });

@@ -3,7 +3,7 @@ import { listedOf } from '../../../core/columns/column-changes.ts';
 import type { RunColumns } from '../../../core/columns/left-out.ts';
 import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
-import { coveredColumns } from '../../../core/table/table-columns.ts';
+import { hiddenColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { manifestOf } from '../../support/manifests.ts';
 
@@ -11,7 +11,7 @@ import { manifestOf } from '../../support/manifests.ts';
 const planOf = (
   except: string[],
   tables?: { except?: string[]; hash?: string[] },
-): Parameters<typeof coveredColumns>[1] => ({
+): Parameters<typeof hiddenColumns>[1] => ({
   columns: chosenColumnsOf({ except }),
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
@@ -26,9 +26,9 @@ const runColumns = (
   ),
   excepted: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
 });
-/** The covered columns of a file with these names. @param runs its own run, then the newest one */
-const coveredOf = (header: string[], [run, newest]: [RunColumns, RunColumns?], plan: ReturnType<typeof planOf>) =>
-  coveredColumns({ ...manifestOf({ file: { header } }), run }, plan, newest);
+/** The hidden columns of a file with these names. @param runs its own run, then the newest one */
+const hiddenOf = (header: string[], [run, newest]: [RunColumns, RunColumns?], plan: ReturnType<typeof planOf>) =>
+  hiddenColumns({ ...manifestOf({ file: { header } }), run }, plan, newest);
 const LISTED = runColumns([['id'], ['idNumber', 'מספר זהות'], ['phone', 'Mobile phone']]);
 const NAMES = ['id', 'idNumber', 'phone'];
 
@@ -36,47 +36,47 @@ test.each([
   ['its name', 'idNumber'],
   ['its label in another spelling', '\u200fמספר-זהות'],
 ])('leaves out a column by %s', (_, entry) => {
-  expect(coveredOf(NAMES, [LISTED], planOf([entry])).except).toEqual(['idNumber']);
+  expect(hiddenOf(NAMES, [LISTED], planOf([entry])).except).toEqual(['idNumber']);
 });
 
 test('leaves out a renamed column of an older file', () => {
   const older = runColumns([['id'], ['IdNumber']]);
   const newest = runColumns([['id']], [['idNumber', 'idNumber']]);
 
-  expect(coveredOf(['id', 'IdNumber'], [older, newest], planOf(['idNumber'])).except).toEqual(['IdNumber']);
+  expect(hiddenOf(['id', 'IdNumber'], [older, newest], planOf(['idNumber'])).except).toEqual(['IdNumber']);
 });
 
 test('leaves out a column of an older file by the label that it has in the newest manifest', () => {
   const older = runColumns([['id'], ['idNumber', 'Teudat Zehut']]);
   const newest = runColumns([['id']], [['National ID', 'idNumber']]);
 
-  expect(coveredOf(['id', 'idNumber'], [older, newest], planOf(['National ID'])).except).toEqual(['idNumber']);
+  expect(hiddenOf(['id', 'idNumber'], [older, newest], planOf(['National ID'])).except).toEqual(['idNumber']);
 });
 
 test('throws TableError for an entry that no manifest knows, because its column may have any name', () => {
-  const covered = () => coveredOf(NAMES, [LISTED], planOf(['nationalId']));
+  const hidden = () => hiddenOf(NAMES, [LISTED], planOf(['nationalId']));
 
-  expect(covered).toThrow(TableError);
-  expect(covered).toThrow('"nationalId"');
+  expect(hidden).toThrow(TableError);
+  expect(hidden).toThrow('"nationalId"');
 });
 
 test('accepts an entry whose column was left out of the request', () => {
-  const { except } = coveredOf(['id'], [runColumns([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
+  const { except } = hiddenOf(['id'], [runColumns([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
 
   expect(except).toEqual([]);
 });
 
 test('matches tables.except and tables.hash by label and in another spelling', () => {
-  const covered = coveredOf(NAMES, [LISTED], planOf([], { except: ['MOBILE PHONE'], hash: ['id number'] }));
+  const hidden = hiddenOf(NAMES, [LISTED], planOf([], { except: ['MOBILE PHONE'], hash: ['id number'] }));
 
-  expect(covered).toEqual({ except: ['phone'], hash: ['idNumber'] });
+  expect(hidden).toEqual({ except: ['phone'], hash: ['idNumber'] });
 });
 
 test.each(['except', 'hash'])('throws if the file does not have the column that `tables.%s` names', (key) => {
-  const covered = () => coveredOf(['id'], [runColumns([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
+  const hidden = () => hiddenOf(['id'], [runColumns([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
 
-  expect(covered).toThrow(TableError);
-  expect(covered).toThrow(`tables.${key}`);
+  expect(hidden).toThrow(TableError);
+  expect(hidden).toThrow(`tables.${key}`);
 });
 
 const unread = { ...CONTENT_NOT_READ, width: 3 };
@@ -92,6 +92,6 @@ test.each([
   const manifest = { ...manifestOf({ file }), run: LISTED };
 
   for (const plan of [planOf(['phone']), planOf([], { except: ['phone'] }), planOf([], { hash: ['phone'] })])
-    expect(() => coveredColumns(manifest, plan)).toThrow(TableError);
-  expect(coveredColumns(manifest, planOf([])).except).toEqual([]);
+    expect(() => hiddenColumns(manifest, plan)).toThrow(TableError);
+  expect(hiddenColumns(manifest, planOf([])).except).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import { inFolder } from '../../../core/table/engine.ts';
-import { coveredColumns } from '../../../core/table/table-columns.ts';
+import { hiddenColumns } from '../../../core/table/table-columns.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
 import { limitsIn } from '../../core/table/support.ts';
 import { encodedAs } from '../../support/encoded.ts';
@@ -37,7 +37,7 @@ async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tab
   const configured = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
   const settings = {
     ...configured,
-    ...coveredColumns(manifest, { columns: chosenColumnsOf('all'), tables: configured }),
+    ...hiddenColumns(manifest, { columns: chosenColumnsOf('all'), tables: configured }),
   };
   const reading = { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 };
   const input = { manifest, source: bytesSource(bytes), settings, identity: 'i', reading, hashKey: 'k'.repeat(40) };
