@@ -68,7 +68,7 @@ async function transfer(session: Session, dir: string, file: (typeof FILES)[numb
   return { runs, targets: [atMost(id, 2, typical('afterReady') / typical('curl'))] };
 }
 
-/** Seconds from the PROCESSED answer to the end of the run, and how many of them two functions took. */
+/** Seconds from the PROCESSED answer to the end of the run, and the part of this time that two functions took. */
 async function timingsOf({ target: { sfn } }: Session, executionArn: string) {
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 }));
   const at = (fits: (event: HistoryEvent) => boolean) =>

@@ -37,7 +37,7 @@ const MOST_ROWS = 1_048_575;
 const THIRDS = Array.from({ length: 7 }, (_, third) => third);
 export const SHEET_COLUMNS = 3 * THIRDS.length;
 
-/** A spreadsheet with texts in its cells, and millions that are shared by number. @returns bytes of the content */
+/** A spreadsheet with texts in its cells, and millions of shared texts. @returns bytes of the content */
 export async function writeSheet(path: string, size: number): Promise<number> {
   const rows = Math.min(MOST_ROWS, Math.floor(size / 1200));
   return writeParts(path, sheetXml(rows), sharedXml(rows));

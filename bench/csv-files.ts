@@ -51,7 +51,7 @@ export const CUSTOMERS: CsvFile = {
   ],
 };
 
-/** The types of eight of these columns. */
+/** Types for eight columns of `CUSTOMERS`. The other columns are text. */
 export const TYPES: TableSettings['columns'] = {
   id: 'integer',
   createdAt: 'timestamp',
@@ -70,7 +70,7 @@ export const WIDE: CsvFile = {
   row: (row) => FIELDS.map((_, place) => (place % 3 ? (row * place) % 977 : '')),
 };
 
-/** The rows of the next night, at other positions: of a thousand, five are removed, five added and ten changed. */
+/** The rows of the next night, in another order. Of a thousand rows, five are removed, five added and ten changed. */
 export function nextNight({ header, row }: CsvFile): CsvFile {
   const changedRow = (place: number) => {
     const swapped = place ^ 1;

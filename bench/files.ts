@@ -12,7 +12,7 @@ import { atLeast, atMost, benchmark, type Found, type Target } from './kit.ts';
 
 /**
  * `npm run bench:files`: compares the transfer engine with `curl | curl`, the AWS CLI, rclone and lib-storage, each
- * with its defaults. Both ends speak TLS through nginx on the second core; the client has the first. Results are
+ * with its defaults. Origin and sink speak TLS through nginx on the second core; the client has the first. Results are
  * medians over interleaved runs. The engine's time starts when the function has the address: its modules are then
  * loaded. The other programs are measured as whole processes.
  */

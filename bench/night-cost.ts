@@ -48,7 +48,7 @@ export function costOfRuns(runs: Usage[]): CostLine[] {
 /** Runs per night, seven for each deployment. */
 const SCALES = [7, 700, 35_000];
 
-/** The costs and their sum for so many runs a night. */
+/** The costs and their sum for a number of runs per night. */
 export function costTable(lines: CostLine[]): string {
   const together = lines.reduce((sum, { dollars }) => sum + dollars, 0);
   const rows = [...lines, { what: '**Together**', counted: '', dollars: together }].map(

@@ -10,7 +10,7 @@ const checkout = fileURLToPath(new URL('..', import.meta.url));
 const compiled = join(checkout, '.cache', 'compiled');
 const ownNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
 
-// Tells core/commands.ts which command name to print. npx also starts a link, but shells do not find that one.
+// Tells core/commands.ts which command name to print. npx also starts a link, but shells do not find that link.
 const isLinked = basename(process.argv[1]) === 'crm-export' && process.env.npm_command !== 'exec';
 if (isLinked) process.env.CRM_EXPORT_COMMAND = 'crm-export';
 else delete process.env.CRM_EXPORT_COMMAND;
@@ -29,7 +29,7 @@ function startByOwnNode() {
   const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   const passedAt = {};
-  // A terminal sends Ctrl-C to both processes, and npm passes it on again. A second one would interrupt the orderly end.
+  // A terminal sends Ctrl-C to both processes, and npm passes it on again. A second signal would break the orderly end.
   const pass = (signal) => {
     const isRepeated = performance.now() - passedAt[signal] < 2000;
     if (isRepeated || (signal !== 'SIGTERM' && isTerminal)) return;

@@ -32,7 +32,7 @@ export function folded(text: string): string {
   return cased(text.normalize('NFKC').replace(INVISIBLE, '').replace(BETWEEN, ''));
 }
 
-/** Words and dots. Any other text is a sentence. */
+/** Matches words and dots. Any other text counts as a sentence. */
 const PATH = /^[\p{L}\p{M}\p{N}_.-]{1,80}$/u;
 
 /** A path such as `lead.contact.phone`. */

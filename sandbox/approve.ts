@@ -17,7 +17,7 @@ export async function answerConsent(authorizeUrl: string, decision: 'allow' | 'd
   const refused = page.headers.get('location');
   if (refused !== null) return new URL(refused);
   const transaction = /name="transaction" value="([^"]+)"/.exec(await page.text())?.[1];
-  if (transaction === undefined) throw new Error(`The sandbox answered ${page.status} and no consent page.`);
+  if (transaction === undefined) throw new Error(`The sandbox answered ${page.status} without a consent page.`);
   const body = new URLSearchParams({ transaction, decision });
   const answer = await fetch(new URL('/auth/authorize', authorizeUrl), { method: 'POST', body, redirect: 'manual' });
   return new URL(answer.headers.get('location') ?? '');

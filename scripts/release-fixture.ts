@@ -44,7 +44,7 @@ function synthesised(dir: string): string {
   return outdir;
 }
 
-/** The bundles have much in common: Brotli with a window over all of them gives a third of the size that gzip gives. */
+/** The bundles share much code: Brotli with a window over all bundles gives a third of the size that gzip gives. */
 function packed(outdir: string): Buffer {
   const manifest = join(outdir, 'manifest.json');
   // Metadata contains this machine's path of each construct's source.

@@ -86,7 +86,7 @@ export function canLimit(): boolean {
   return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
 }
 
-/** Kills a process that needs more. */
+/** Kills a process that needs more memory. */
 export const limitMemory = (bytes: number) => limit('memory', { 'memory.limit_in_bytes': bytes });
 
 /** @param share of a core */

@@ -13,11 +13,11 @@ const SERVER_CORE = '1';
 
 const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
-/** Both ends with their ports of loopback. */
+/** The origin and the sink, with their ports of loopback. */
 export type Servers = Awaited<ReturnType<typeof startServers>>;
 
 /**
- * Starts both ends on free ports of loopback. @throws EnvironmentError when they do not start
+ * Starts the origin and the sink on free ports of loopback. @throws EnvironmentError when they do not start
  * @param dir for this run: certificate, sockets, logs, and `files/bench/` with the files
  */
 export async function startServers(dir: string) {
@@ -60,7 +60,7 @@ function startPinned(command: string[]) {
   return spawn('taskset', ['-c', SERVER_CORE, ...command], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** The configuration of nginx for both ends: TLS, the files of the origin, and an S3 that stores nothing. */
+/** The configuration of nginx for origin and sink: TLS, the files of the origin, and an S3 that stores nothing. */
 function nginxConf(dir: string, ports: Record<'origin' | 'slow' | 'sink', number>): string {
   return `
 user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;

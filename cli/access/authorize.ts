@@ -160,7 +160,8 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const consented = await consent(client.clientId, callback, options);
   let authorization: number | undefined;
   try {
-    // The number is taken right before the exchange, so that of two commands at once the later exchange has the higher one.
+    // The number is taken right before the exchange: of two commands at once, the later exchange gets the higher
+    // number.
     authorization = await withRetries(async () => {
       const standing = await standingGrant(places.store);
       return places.ledger.takeNumber((standing?.tokens.authorization ?? 0) + 1);

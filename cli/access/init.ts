@@ -124,8 +124,8 @@ function writeNew(file: string, text: string): void {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw new CommandError(`${file} exists: init overwrites no file.`, USAGE, { cause: error });
-    // An incomplete file would look like a configuration, so it is removed. A file that this command could not open is
-    // not its own.
+    // An incomplete file would look like a configuration, so it is removed. A file that this command could not open
+    // belongs to another program.
     if (syscall !== 'open') rmSync(file, { force: true });
     const advice = 'name a file elsewhere with --configuration';
     throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });

@@ -21,7 +21,7 @@ import { manyText } from '../support/text.ts';
 /** The JSON document of `changes`. */
 export const changesSchema = z.object({
   entity: entitySchema,
-  feeds: z.array(feedRecordSchema).check(z.describe('In the order of the chain.')),
+  feeds: z.array(feedRecordSchema).check(z.describe('Records of the feeds, in the order of the chain.')),
   stopped: z.nullable(stoppedSchema).check(z.describe('A mass deletion that was stopped.')),
   release: z.nullable(z.string()).check(z.describe('The reason of the person who released the next feed.')),
 });

@@ -54,7 +54,7 @@ export const NIGHT_COMMANDS = {
       'start --all --deployment prod': 'the whole night, now',
       'start leads contacts --date 2026-11-20 --deployment prod --wait':
         'a past date, if the filters of these entities depend on the date',
-      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and should have',
+      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed on purpose',
     },
     action: async () => (await import('../runs/start-run.ts')).start,
   },

@@ -102,7 +102,8 @@ const BLOCK_BYTES = 1 << 20;
 /**
  * Opens `FILE.part` for its owner only and for one download at a time, and measures the bytes of an earlier attempt.
  * @param wholeBytes size of the whole file; a longer part is discarded
- * @throws CommandError (exit code 2) when FILE exists and may not be replaced, or cannot be written; so do the methods
+ * @throws CommandError (exit code 2) when FILE exists and may not be replaced, or cannot be written; methods throw it
+ * too
  */
 export async function openPart(
   path: string,

@@ -155,7 +155,7 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
   }
 }
 
-/** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
+/** Memory of DuckDB's buffers: the whole process takes at most 700 MB. DuckDB moves larger data to the disk. */
 const BUFFER_MB = 320;
 
 function refuseTooLarge(error: unknown): never {

@@ -6,7 +6,7 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { fileError, goneText, ifReadable, type Manifests } from './stored-manifests.ts';
 
-/** The file to find: that of a date, or of a run by its execution name; without both, that of the newest date. */
+/** The file to find: the file of a date, or of a run by its execution name; by default, the file of the newest date. */
 export interface FileChoice {
   date?: string;
   run?: string;

@@ -43,7 +43,7 @@ export async function checked(
   }));
 }
 
-/** A value that several checks need. If it cannot be read, each of these checks has its error as finding. */
+/** A value that several checks need. If the value cannot be read, each of these checks reports the error. */
 export function fact<T>(reading: Promise<T>): Promise<T> {
   // A check may await the value late. Until then, its error must not end the process.
   reading.catch(() => undefined);

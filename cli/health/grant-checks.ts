@@ -35,7 +35,7 @@ interface Advising {
   refreshCommand: string;
 }
 
-/** Whether the stored client is the one that the grant was given to, and matches the configuration. */
+/** Whether the stored client is the client that received the grant, and matches the configuration. */
 export function clientFinding(
   { clientId, clientSecret }: OAuthClient,
   tokens: Pick<Tokens, 'clientId'>,

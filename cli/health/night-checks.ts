@@ -22,7 +22,7 @@ export const RULES = {
   rights: ['events:DescribeRule on the rules', 'events:ListTargetsByRule on the rules'],
 };
 
-/** Compares the nightly rules with the deployed configuration. A rule that a person paused is broken too. */
+/** Compares the nightly rules with the deployed configuration. A rule that a person paused also counts as broken. */
 export async function rulesFinding(
   target: Pick<Target, 'events' | 'stack' | 'StateMachineArn' | 'UndeliveredStartsUrl'>,
   deployment: Deployment,
@@ -82,7 +82,7 @@ export async function alarmAddresses(target: TopicTarget, addresses: string[] = 
 
 type TopicTarget = Pick<Target, 'sns' | 'AlarmTopicArn'>;
 
-/** The subscriptions of the alarms, without those that are not confirmed or were removed: these have no ARN. */
+/** The confirmed subscriptions of the alarms. Unconfirmed and removed subscriptions have no ARN. */
 export async function subscriptionsOf({ sns: client, AlarmTopicArn: TopicArn }: TopicTarget) {
   const found: { SubscriptionArn: string; Endpoint: string }[] = [];
   for await (const { Subscriptions = [] } of paginateListSubscriptionsByTopic({ client }, { TopicArn })) {

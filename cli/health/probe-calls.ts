@@ -29,7 +29,7 @@ export const pointSchema = z.strictObject({
   point: z.string().check(z.describe('The row of docs/interface/open-points.md.')),
   verdict: z
     .enum(['as assumed', 'different', 'not checked'])
-    .check(z.describe('as assumed: a run accepts it. different: a run fails because of it.')),
+    .check(z.describe('as assumed: a run accepts the answer. different: a run fails because of the answer.')),
   what: z.string(),
   setting: z.nullable(z.string()).check(z.describe('The setting to change if a run fails; null if no change helps.')),
 });
@@ -46,7 +46,7 @@ const notObserved = (what: string): Observation => ({ verdict: 'not checked', wh
 const failing = (what: string): Observation => ({ verdict: 'different', what });
 
 /**
- * The points that a probe can observe, of those that the interface document leaves open. Each has its row in
+ * The open points of the interface document that a probe can observe. Each point has a row in
  * docs/interface/open-points.md, and the setting to change if a run would fail.
  */
 const POINTS = {
@@ -76,7 +76,7 @@ export function pointsOf(notes: Notes, entity = 'ENTITY'): Point[] {
 
 /** A call to the CRM, as the report shows it. */
 export const callSchema = z.strictObject({
-  call: z.string().check(z.describe('As the interface document writes it.')),
+  call: z.string().check(z.describe('Method and path, as in the interface document.')),
   status: z.nullable(z.int()).check(z.describe('null: the CRM did not answer.')),
   milliseconds: z.int(),
   mediaType: z.string(),

@@ -99,7 +99,7 @@ async function newestColumns(target: AskOptions['target'], entity: Entity): Prom
 
 /**
  * Checks columns and request by the rules of a run, and compares them with those of the newest export.
- * @param fields those that the CRM lists now
+ * @param fields the fields that the CRM lists now
  */
 export function columnsFindings(deployment: Deployment, entity: Entity, fields: Field[], last: LastColumns): Finding[] {
   const plan = deployment.entities[entity];

@@ -29,7 +29,7 @@ export interface Verifying {
   target: Target;
   configuration: Promise<Deployed>;
   entity: Entity;
-  /** Distinguishes objects of this verify from those of others. */
+  /** Distinguishes objects of this verify from objects of other verifies. */
   id: string;
   /** Whether verify may set an alarm, which sends mails. */
   alarm: boolean;
@@ -125,7 +125,7 @@ export const EXPORT_CHECKS: Check[] = [
       }
       const why = `in ${error ?? status}: ${cause ?? 'no cause was given'}`;
       const found = `${name} ended ${status === 'SUCCEEDED' ? 'without publishing' : why}`;
-      return broken(found, 'It should be published; docs/runbook.md has an entry for each error.');
+      return broken(found, 'The export should be published; docs/runbook.md has an entry for each error.');
     },
   },
   {
@@ -192,7 +192,7 @@ export const EXPORT_CHECKS: Check[] = [
   },
 ];
 
-/** Checked after the export, whose functions refresh a grant that is due, however it ends. */
+/** Checked after the export, even after a failed one, because its functions refresh a grant that is due. */
 export const GRANT_CHECK: Check = {
   ...GRANT_STORED,
   answer: async ({ target, exported }) => {

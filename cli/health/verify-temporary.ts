@@ -232,7 +232,7 @@ async function startedBy({ target, id }: Verifying, since: Date): Promise<string
 }
 
 /**
- * Temporary objects are found by their names, which have the id of the verify, so those of a verify that was killed are
+ * Temporary objects are found by their names, which have the id of the verify, so objects of a killed verify are
  * removed too. The underscore occurs in no deployment name: `crm-export-a-verify-x` could be another deployment.
  */
 
@@ -255,7 +255,7 @@ export function stampOf(time: number): string {
 /** A verify takes less time than this, so objects of an older verify are left-overs. */
 const OLD_MS = 3_600_000;
 
-/** Whether a name has the id of this verify, or of one that must have ended: another verify may be in progress. */
+/** Whether a name has the id of this verify, or of a verify that must have ended. Another verify may be in progress. */
 function isToRemove(name: string, id: string): boolean {
   const stamp = /\d{8}T\d{6}Z/.exec(name)?.[0];
   return name.includes(id) || (stamp !== undefined && stamp < stampOf(Date.now() - OLD_MS));
@@ -284,7 +284,7 @@ export const LEFT_OVERS: Question = {
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
   const kinds = [rulesOf, queueSubscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
   const removed: string[] = [];
-  // Each kind is removed even if another cannot be.
+  // Removes each kind, even if another kind cannot be removed.
   const settled = await Promise.allSettled(
     kinds.map(async (find) => {
       for (const { name, remove } of (await find(target)).filter((one) => isToRemove(one.name, id))) {

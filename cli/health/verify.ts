@@ -86,8 +86,8 @@ export interface VerifyOptions
 const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
 
 /**
- * Makes every check of a deployment at the same time. In the end it removes its own objects except runs, and those of an
- * earlier verify that was killed.
+ * Makes every check of a deployment at the same time. At the end it removes its own objects except runs, and the
+ * objects of an earlier verify that was killed.
  * @returns the results, and the names of the runs that it started
  * @throws CommandError (exit code 3) if the stack is being changed; the reason of the signal
  */

@@ -39,7 +39,7 @@ const rowSchema = z.object({
   entity: entitySchema,
   date: z.iso
     .date()
-    .check(z.describe('The date that the status is about: that of the night that began last, or of the newest start.')),
+    .check(z.describe('The judged date: the date of the night that began last, or of the newest start.')),
   state: z.enum(NIGHT_OUTCOMES),
   missing: z.boolean().check(z.describe('The date is due, and readers do not have all of it.')),
   rule: z.enum(RULE_STATES).check(z.describe('paused: a person switched the rule off. off: the configuration does.')),
@@ -66,9 +66,7 @@ export const statusSchema = z.object({
   night: z
     .nullable(z.object({ date: z.iso.date(), revision: z.int(), complete: z.boolean(), lacking: z.array(z.string()) }))
     .check(
-      z.describe(
-        'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is unknown.',
-      ),
+      z.describe('The night as its object in the bucket has it (docs/reading.md); null = no such object, or unknown.'),
     ),
   alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null if unknown.')),
   grant: z

@@ -255,7 +255,7 @@ function isLate({ facts: { configured, now }, entity }: EntityHistory, due: Date
   return now.getTime() > due.getTime() + configured.entities[entity].polling.deadlineSeconds * 1000;
 }
 
-/** Whether a file may still come without help. */
+/** Whether a file may still come without action by a person. */
 export function isOpen({ outcome }: Cell): boolean {
   return CELLS[outcome].tone === 'open';
 }

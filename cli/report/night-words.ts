@@ -71,7 +71,7 @@ function countsOf(night: Cell[], name: { past: string; open: string }): Headline
   return { tone, text: `${name.open} so far: ${sofar}, ${open.length} still to come` };
 }
 
-/** The heading of the night that began last. Before the first night, it stands for everything exported so far. */
+/** The heading of the night that began last; before the first night, the heading of all exports so far. */
 export function nightName(data: Nights): string {
   if (data.exported) return 'So far';
   return data.rows.some(({ last }) => isOpen(last)) ? 'This night' : 'Last night';

@@ -138,7 +138,7 @@ export const runSchema = z.object({
     ),
   ),
   readers: z.nullable(readersSchema).check(z.describe('If the run failed: the files that readers have instead.')),
-  kind: z.nullable(kindSchema).check(z.describe('As in the manifest.')),
+  kind: z.nullable(kindSchema).check(z.describe('full, window or partial, as in the manifest.')),
   differs: z.array(z.string()).check(z.describe('Keys by which the plan of the run differs from the configured plan.')),
   exportId: z.nullable(z.string()),
   checks: z.nullable(z.int()).check(z.describe('How often the run read the status of the export.')),
@@ -175,7 +175,7 @@ export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
   published?: Manifest | undefined;
-  /** Which pointers name the manifest `published`. */
+  /** Which pointers name the manifest in `published`. */
   standing?: Standing | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | null;

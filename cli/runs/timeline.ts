@@ -168,7 +168,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   },
 };
 
-/** The step of a run without an answer from PublishFile. The file may still be published: only the pointer shows it. */
+/** The step of a run without an answer from PublishFile. Only the pointer shows whether the file is published. */
 function unansweredText({ outcome, status, readers, run, of }: Run): string {
   if (outcome === 'running') return 'Checks the stored file';
   if (outcome === 'released') return 'Checked the stored file; it was not published until a person released it';

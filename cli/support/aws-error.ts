@@ -50,7 +50,7 @@ export function isDenied(error: unknown): error is Error {
   return error instanceof Error && DENIED.test(error.name);
 }
 
-/** The right that AWS refused: the one that its message names, or else the one that the call needs. */
+/** The refused right: the right that the message of AWS names, or else the right that the call needs. */
 export function deniedRight(error: unknown): string | undefined {
   if (!isDenied(error)) return undefined;
   const needed = 'right' in error ? String(error.right) : undefined;
@@ -89,7 +89,7 @@ function onTheWay(facts: string, message: string): string | undefined {
   return `The local cloud at ${place} does not answer (${silence}), because it has ended. To start another: npm start -- --keep; that command prints the address.`;
 }
 
-/** An error about a host with several addresses has no message of its own, so those of its errors are used. */
+/** An error about a host with several addresses has no message of its own, so its inner errors give the messages. */
 function factsOf(error: unknown): { name: string; message: string } {
   if (!(error instanceof Error)) return { name: '', message: '' };
   const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];

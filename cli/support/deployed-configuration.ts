@@ -14,7 +14,7 @@ export class OtherRelease extends CommandError {}
 const templateSchema = z.object({ Metadata: z.optional(z.record(z.string(), z.unknown())) });
 
 /**
- * The deployed configuration, from the template of the last deployment, whatever this checkout would deploy. Only
+ * The deployed configuration, from the template of the last deployment, even if this checkout has another one. Only
  * commands that need a setting read it.
  * @param warn called if the functions may have another configuration
  * @throws OtherRelease, with `ConfigInvalid` in its message; CommandError (exit code 3) if the template is no JSON

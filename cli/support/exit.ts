@@ -25,7 +25,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The exit code for a `RunError` that a command itself meets, outside of a run. */
+/** The exit code for a `RunError` that occurs in a command, outside of a run. */
 export function codeOf(error: RunError): number {
   if (error.name === 'ConfigInvalid') return USAGE;
   // The credentials of the person lack a right.

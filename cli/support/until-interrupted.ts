@@ -3,7 +3,7 @@ import { CommandError, INTERRUPTED } from './exit.ts';
 /** Time for an interrupted command to end; after that, the next signal ends the process. */
 const ENDING_MS = 2000;
 
-/** Runs work that Ctrl-C aborts. @throws CommandError (exit code 130) with `words`, or the one that the work threw */
+/** Runs work that Ctrl-C aborts. @throws CommandError (exit code 130) with `words`, or the error of the work */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
   const abort = (name: NodeJS.Signals) => interrupt.abort(new Error(`interrupted by ${name}`));

@@ -53,7 +53,7 @@ export async function derivedObjects(
   return found.flat().sort((a, b) => a.date.localeCompare(b.date));
 }
 
-/** The keys of an object. The record of a feed is first: after half a removal, the remaining feed can still be found. */
+/** The keys of an object. The record of a feed is first: an interrupted removal can then find the feed again. */
 export function keysOf({ kind, key }: Pick<DerivedObject, 'kind' | 'key'>): string[] {
   return kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
 }

@@ -90,8 +90,8 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
 }
 
 /**
- * Writes the lines of a batch that neither it nor a batch that resumed it has applied. The new file is JSON Lines, byte
- * for byte as stored, and only its owner may read it.
+ * Writes the lines of a batch that neither the batch itself nor a batch that resumed it has applied. The new file is
+ * JSON Lines, byte for byte as stored, and only its owner may read it.
  * @param last the last batch that resumes it, or the batch itself
  * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
@@ -318,7 +318,7 @@ async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<Resul
 }
 
 /**
- * The largest error of this machine's clock. AWS refuses signatures with a larger one, and the SDK then uses the AWS
+ * The largest error of this machine's clock. AWS refuses signatures with a larger error, and the SDK then uses the AWS
  * time.
  */
 const CLOCK_MS = 300_000;

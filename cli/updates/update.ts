@@ -91,7 +91,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   const source = unfinishedLines(target, batch);
   if (options.dryRun) return showDryRun(await checkUpdates(source, (await deployedConfiguration(target)).updates));
   if (status.manifestKey === null) await drainBatch(target, status);
-  printErr(`Sending the remaining lines of ${batch}. Line numbers are those of the first file.`);
+  printErr(`Sending the remaining lines of ${batch}. Line numbers refer to the first file.`);
   return checkAndSend(source, target, options, status);
 }
 
@@ -132,7 +132,7 @@ const LISTED = 10;
 
 /**
  * Refuses to resume a batch if later ones began: its older values would overwrite newer ones of the same customers.
- * @throws CommandError (exit code 2) that lists the later batches, or says that they are not known any more
+ * @throws CommandError (exit code 2) that lists the later batches, or says that they are no longer known
  */
 async function refuseLaterBatches(target: UpdatesTarget, { batch, status, startedAt }: BatchStatus): Promise<void> {
   if (status === null) {
@@ -158,8 +158,8 @@ async function refuseLaterBatches(target: UpdatesTarget, { batch, status, starte
 /**
  * Waits until no function of a stopped batch can send, because stopping an execution does not stop its functions. First
  * raises the stop flag, even for an old batch, because a redrive would send again. After that, functions send only
- * claimed lines without a result. This function waits for these results, but no longer after the stop than the time
- * limit of a Lambda function.
+ * claimed lines without a result. This function waits for these results, at most for the time limit of a Lambda
+ * function after the stop.
  */
 async function drainBatch(
   { sfn, store }: UpdatesTarget,
@@ -245,7 +245,7 @@ export async function uploadInput(store: UploadBucket, batch: string, checked: C
   const total = { bytes: 0, crc32: 0 };
   for await (const _ of measured((await store.stream(key))?.chunks ?? Readable.from([]), total));
   if (total.bytes === checked.bytes && total.crc32 === checked.crc32) return key;
-  const why = `The object ${key} has other lines than the ones to send again`;
+  const why = `The object ${key} does not have the lines to send again`;
   const advice = 'If no execution has that batch, delete the object and resume again.';
   throw new CommandError(`StorageConflict: ${why}. ${advice}`, RUN_FAILED);
 }

@@ -167,7 +167,7 @@ function namesNothing(entries: string[], entity: Entity, fields: readonly Listed
 }
 
 /**
- * Refuses to request, filter or sort by a left-out column: each would reveal its values.
+ * Refuses to request, filter or sort by a left-out column, because each use would reveal values of the column.
  * @throws RunError `InvalidInput` if the input uses the column, `ConfigInvalid` if the configuration does
  */
 function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, input: ExportInput): void {

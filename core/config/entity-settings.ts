@@ -65,7 +65,7 @@ const changeSettingsSchema = z.strictObject({
   maxRemoved: share
     .default(0.2)
     .describe(
-      'Largest share of keys that may disappear from one table to the next. If more of at least 20 keys disappear, no feed is written (`ChangesStopped`).',
+      'Largest share of keys that may disappear from one table to the next. From 20 keys on, a larger share stops the feed (`ChangesStopped`).',
     ),
 });
 

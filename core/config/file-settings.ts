@@ -19,7 +19,7 @@ export const fileHostsSchema = z
   .max(50)
   .default([])
   .describe(
-    'Hosts that files may come from, by https on port 443: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). If empty: the host of `crm.baseUrl`.',
+    'Hosts that files may come from, by https on port 443: exact names (`"files.example.com"`), or with a leading dot every name below it (`".s3.eu-west-1.amazonaws.com"`). If empty: the host of `crm.baseUrl`.',
   );
 
 /** With less memory, the heap of V8 is too small for the code of a function. Lambda refuses more than the maximum. */

@@ -11,8 +11,8 @@ import { exportIdIn, hasList, isWithoutAddress, kindOfStatus, linkSchema, shapeO
 
 /**
  * Decides what an answer of the CRM means. Each operation has a table of conditions, and the first row that matches
- * counts. Two tables are elsewhere: `core/oauth/token-answers.ts` has that of the token endpoint, and
- * `transfer/source/file-answers.ts` has that of the file download, because `transfer` imports nothing from `core`.
+ * counts. Two tables are elsewhere: `core/oauth/token-answers.ts` has the table of the token endpoint, and
+ * `transfer/source/file-answers.ts` has the table of the file download, because `transfer` imports nothing from `core`.
  */
 
 /** An answer of the CRM with its whole body. */
@@ -22,7 +22,7 @@ export interface CrmAnswer extends Omit<WholeAnswer, 'body'> {
   /** The body is a web page, or another HTML or XML document. */
   isPage: boolean;
   characters: number;
-  /** Why the body could not be read, if so. */
+  /** The reason, if the body could not be read. */
   unread?: UnreadableBody | undefined;
   /** The machine-readable error code, if it is safe to show. */
   code?: string | undefined;

@@ -18,7 +18,7 @@ export function mayStillAppear(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** Whether an error does not show if the export exists. It interrupts a series of `ExportNotFound` errors. */
+/** Whether an error leaves open if the export exists. Such an error interrupts a series of `ExportNotFound` errors. */
 export function isOutage(error: unknown): error is RunError {
   return (
     error instanceof RunError && ['CrmUnavailable', 'CrmBusy', 'RateLimited', 'CrmContractError'].includes(error.name)

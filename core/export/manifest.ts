@@ -55,7 +55,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** Converts the former layout. It has no `run`, and it has a range of row counts instead of `doubts`. */
+/** Converts the former layout, which has no `run`, and has a range of row counts instead of `doubts`. */
 function upgraded(stored: unknown): unknown {
   const { data: former } = z.safeParse(formerSchema, stored);
   if (!former) return stored;

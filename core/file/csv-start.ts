@@ -187,7 +187,7 @@ export interface Header {
   names: string[] | null;
   /** Positions of cells without text. */
   unnamed: readonly number[];
-  /** The index that also searches the records below for headers. */
+  /** The index by which texts are found as names. The search for headers in later records uses it too. */
   index: FieldIndex;
   counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
 }

@@ -171,9 +171,7 @@ export async function judgeCompound(chunks: AsyncIterable<Uint8Array>, { opaque 
 export type ZipKind =
   /** An Office document. Opening it as a workbook decides whether it is one. */
   | { kind: 'office' }
-  /**
-   * One file. `passedOver` counts entries that an operating system added, `besides` those of them that are not empty.
-   */
+  /** One file. `passedOver` counts entries that an operating system added, `besides` counts the non-empty ones. */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
   /** `description` names the content of the archive in words. */

@@ -25,7 +25,7 @@ interface Circumstances {
   lacks: boolean;
   /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
-  /** Names in any spelling count as exact, because the same text, or numbers, were removed around all cells. */
+  /** Names in any spelling count as exact, because the same text or digits were removed from all cells. */
   anySpelling?: boolean;
 }
 
@@ -170,7 +170,7 @@ export class LaterHeaders {
   #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
     if (line.length > LONGEST_HEADER || !this.#mayMention(line)) return [];
     const records = alone ? partsOf(line) : [[line], ...partsOf(line)];
-    // Two signs may separate cells, so that every second part is empty.
+    // A separator may consist of two signs. Then every second part is empty.
     const parts = records.filter(({ length }) => length <= 2 * this.#widest);
     const found = parts.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
     const named = line.split(NO_CODE).some((word) => this.#codes.has(word));
@@ -355,7 +355,7 @@ function sharedLength([first = '', ...others]: readonly string[], edge: 0 | -1):
 /** A name that is not a word of a language. */
 const CODE = /\p{Ll}\p{Lu}|\p{L}[\d_]/u;
 const NO_CODE = /[^\p{L}\p{M}\p{N}_]+/u;
-/** Signs that may separate cells. In a table of text, two blanks may. */
+/** Signs that may separate cells. In a table of text, two blanks may separate cells. */
 const SIGN_OR_BLANKS = /[^\p{L}\p{M}\p{N}\p{Z}"']|\p{Z}{2}/gu;
 const MOST_SIGNS = 20;
 

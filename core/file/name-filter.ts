@@ -31,8 +31,8 @@ const MOST_PARTS = 80;
 export const NAMED = 2;
 export const EMPTY = 1;
 /**
- * A multiple of `MASK + 1`. So digits show that a cell has text, but do not change the part of the sum by which names
- * are found, because digits may decorate a name.
+ * The weight of a digit, a multiple of `MASK + 1`. A digit shows that a cell has text, but does not change the part of
+ * the sum by which names are found, because digits may decorate a name.
  */
 const DIGIT_WEIGHT = MASK + 1;
 /** The weight of a byte of a folded text. */
@@ -55,8 +55,8 @@ const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
  * Excludes cells that cannot name a column, without decoding them. Each letter has a weight, a sign has none. A cell is
- * `NAMED` if the sum of its weights is that of a name; with the same letters in another order it is too, which is rare.
- * It is `EMPTY` if it has neither letters nor digits. The edges of a cell are its first and last character.
+ * `NAMED` if the sum of its weights is the sum of a name; rarely, this is so for a name's letters in another order. It
+ * is `EMPTY` if it has neither letters nor digits. The edges of a cell are its first and last character.
  */
 export class NameFilter {
   /** The weight of each byte of a text. */

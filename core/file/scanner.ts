@@ -60,8 +60,9 @@ export class Scanner extends TextBlocks {
   cells = 0;
   quoted = 0;
   /**
-   * Cells that may name a column by the weights of their bytes (`NameFilter`), and cells without letters or digits. Both
-   * counts are exact for a record that may be a header: there, twice the first plus the second is at least `cells`.
+   * Cells that may name a column by the weights of their bytes (`NameFilter`), and cells without letters or digits.
+   * Both counts are exact for a record that may be a header: in such a record, twice the first plus the second is at
+   * least `cells`.
    */
   named = 0;
   empty = 0;
@@ -318,8 +319,8 @@ export class Scanner extends TextBlocks {
   }
 
   /**
-   * Corrects `named` and `empty` by the filter: the sums of some cells do not show what they may name. The filter is
-   * slow, so this function stops as soon as the record cannot be a header.
+   * Corrects `named` and `empty` by the filter, because the sums of some cells do not show whether they name a column.
+   * The filter is slow, so this function stops as soon as the record cannot be a header.
    */
   #count(from: number, names: NameFilter): void {
     for (let begin = from; begin <= this.#end && this.#mayBeHeader(); ) {

@@ -337,7 +337,7 @@ function unlistedColumns({ unlistedPlaces }: Pick<Content, 'unlistedPlaces'>): s
   return places && `column ${places} of the header`;
 }
 
-/** Counts columns whose name is repeated: of two columns with one name, it is not known which is which. */
+/** Counts columns whose name is repeated: two columns with one name cannot be told apart. */
 function repeated(header: Facts['header']): number {
   const named = columnsOf({ header }) ?? [];
   return named.length - new Set(named).size;

@@ -8,7 +8,7 @@ const fileSchema = z.object({
   run: z.string().check(z.describe('Name of the Step Functions execution.')),
   manifestKey: z.string().check(z.describe('Key of the manifest, which lists all checks of the file.')),
   key: z.string(),
-  rows: z.nullable(z.int().check(z.minimum(0))).check(z.describe('As in the manifest.')),
+  rows: z.nullable(z.int().check(z.minimum(0))).check(z.describe('Rows of the file, as in the manifest.')),
   bytes: z.int().check(z.minimum(0)),
   crc32: z.string().check(z.describe('CRC-32 of all bytes, as in the manifest.')),
 });
@@ -22,13 +22,11 @@ const entityOfNightSchema = z.object({
     ),
   table: z
     .nullable(z.object({ key: z.string(), etag: z.string() }))
-    .check(z.describe('The table of this file; null = there is none, or none yet.')),
+    .check(z.describe('The table of this file; null = no table, or not yet.')),
   feed: z
     ._default(z.nullable(z.object({ key: z.string(), etag: z.string() })), null)
     .check(
-      z.describe(
-        'The feed of changes that ends at this file; null = there is none, or none yet. No night waits for one.',
-      ),
+      z.describe('The feed of changes that ends at this file; null = no feed, or not yet. No night waits for a feed.'),
     ),
   error: z
     .nullable(z.string())

@@ -37,7 +37,7 @@ export function nightStore(date: string, { bucket, deployment }: NightDeps) {
     const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
     if (!pointer || pointer.kind === 'partial') return null;
     const run = pointer.execution;
-    // A manifest never changes, so the record of it is still right.
+    // A manifest never changes, so its record is still right.
     if (recorded?.run === run) return recorded;
     const manifestKey = manifestKeyOf(entity, run);
     const manifest = await readManifest(bucket, manifestKey);

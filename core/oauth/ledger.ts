@@ -48,7 +48,10 @@ export function isDead({ state }: LedgerItem): boolean {
 /** A claim ends at most this long after now. A later deadline is a pause in which no function refreshes. */
 const LATEST_END_MS = LEASE_MS + 15_000;
 
-/** When a token set may be claimed. A command may also claim a dead token set, or one during a pause of functions. */
+/**
+ * When a token set may be claimed. A command may also claim a dead token set, or any token set during a pause of
+ * functions.
+ */
 const FREE = {
   function: 'attribute_not_exists(pk) OR (#deadline < :now AND #state = :state)',
   command: 'attribute_not_exists(pk) OR #deadline < :now OR #deadline > :latestEnd',

@@ -39,7 +39,7 @@ const meanings = {
   unclear: { error: 'CrmUnavailable', provesNothing: true, heldMinutes: [10, 10, 20 * 60] },
   /** The token is not spent. */
   busy: { error: 'RateLimited' },
-  /** This request did not spend the token. An earlier request may have. */
+  /** This request did not spend the token. An earlier request may have spent it. */
   locked: { error: 'CrmUnavailable', provesNothing: true },
   /** The request did not reach the token endpoint. */
   notSent: { error: 'CrmUnavailable' },

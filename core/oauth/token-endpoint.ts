@@ -57,7 +57,7 @@ interface TokenCall {
 
 /** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent only once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // The life of a token counts from its issue. The time before the request is never later than that.
+  // The life of a token counts from its issue. The time before the request is never later than the issue.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
@@ -107,7 +107,7 @@ function tokensOf(
   };
 }
 
-/** Basic authentication sends id and secret form-encoded (RFC 6749, section 2.3.1). Many servers want it otherwise. */
+/** Basic authentication sends id and secret form-encoded (RFC 6749, section 2.3.1). Many servers expect another way. */
 function authenticate(
   how: OAuthSettings['clientAuthentication'],
   { clientId, clientSecret }: OAuthClient,

@@ -115,7 +115,7 @@ function distance(one: Date, other: Date): number {
 const STARTS_COMPARED = 400;
 const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
 
-/** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count in such days. */
+/** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count UTC days. */
 export function longestGapDays(timing: Timing, from: Date): number {
   const starts = nextStarts(timing, from, STARTS_COMPARED) ?? [];
   const days = starts.map(({ at }) => Math.floor(at.getTime() / DAY_MS));

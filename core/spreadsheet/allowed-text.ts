@@ -111,7 +111,7 @@ const CALLED: [name: RegExp, what: string][] = [
   [/^formatCode$/, 'a text in a number format'],
 ];
 const OTHER = 'text in other places';
-/** Literal texts in a number format, which may be longer than a unit or currency: also currencies, and digits. */
+/** Matches the texts in a number format, which may be longer than a unit or currency; also currencies and digits. */
 const LITERALS = /"[^"]*"|(?:\\.)+|\[\$[^\]-]*|(?<!\[[^\]]*)\d+/g;
 /** The most that Excel allows is 255 characters. Searching a longer format for literals takes quadratic time. */
 const LONGEST_FORMAT = 1000;

@@ -74,7 +74,7 @@ export async function* sheetRows(
   yield* reader.takeRows();
 }
 
-/** A cell with nothing but a value or a text. `allowed-text.ts` allows all of it. */
+/** A cell that has only a value or a text, so `allowed-text.ts` allows it. */
 const CELL = new RegExp(
   `<c r="([A-Z]{1,3}\\d{1,7})"(?: s="(\\d{1,6})")?(?: t="([snbe]|str|inlineStr)")?>(?:<v>(${UNESCAPED_TEXT})</v>|<is><t>(${UNESCAPED_TEXT})</t></is>)</c>`,
   'y',

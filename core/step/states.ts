@@ -59,7 +59,7 @@ export const exportedRunSchema = z.looseObject({
   listed: listedSchema.check(z.describe('The other fields that the CRM lists, with labels and types.')),
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
   plan: z.string().check(z.describe('SHA-256 of the plan as configured, before dates and columns are resolved.')),
-  kind: kindSchema.check(z.describe('As in the pointer.')),
+  kind: kindSchema.check(z.describe('full, window or partial, as in the pointer.')),
   differs: z
     .array(z.string())
     .check(z.describe('Keys of the input that make the plan differ from the configured one.')),

@@ -8,10 +8,11 @@ const MOST_BREAKS = 5;
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
 /**
- * The bytes of a stored object. All reads are of one version: that with the given ETag, or the first one. If a
- * connection breaks, the object is opened again at the next byte. A read to the end also returns bytes after `size`.
- * @throws (its `read`) RunError `StorageConflict` if the object is gone or replaced; `StorageUnavailable` if it broke too
- *  often; the errors of `onProgress`
+ * The bytes of a stored object. All reads are of one version: the version with the given ETag, or the version that the
+ * first read returns. If a connection breaks, the object is opened again at the next byte. A read to the end also
+ * returns bytes after `size`.
+ * @throws (its `read`) RunError `StorageConflict` if the object is gone or replaced; `StorageUnavailable` if it broke
+ * too often; the errors of `onProgress`
  */
 export function objectSource(
   bucket: Bucket,

@@ -10,7 +10,7 @@ import { TableError } from './table-error.ts';
 export interface EngineLimits {
   /** Memory of DuckDB's buffers. The process takes more: DuckDB has other memory, too. */
   bufferMB: number;
-  /** A folder on the disk, and the bytes that DuckDB may store there: by default, all free ones. */
+  /** A folder on the disk, and the bytes that DuckDB may store there: by default, all free bytes. */
   folder: string;
   diskBytes?: number;
   /** Called before each query and while it runs. If it throws, the query is interrupted and its error is thrown. */

@@ -178,7 +178,7 @@ function wrongColumn(name: string, earlierNames: Set<string>, names: string[]): 
 
 function missingId(names: string[]): string {
   const [only = ''] = names;
-  if (names.length === 1 && /[;\t|]/.test(only)) return 'is missing: columns are separated by commas, nothing else';
+  if (names.length === 1 && /[;\t|]/.test(only)) return 'is missing: separate the columns with commas only';
   return 'is missing: the first line names the columns, one of them id';
 }
 

@@ -142,7 +142,7 @@ function createRecordCheck(rules: LineRules): RecordCheck {
       problems.unshift({
         line,
         field: 'id',
-        sentence: `is the same as on line ${first}: a file changes a customer once`,
+        sentence: `is the same as on line ${first}: a file may change each customer once`,
       });
     return problems.length > 0 ? problems : [{ line, from, record }];
   };

@@ -76,7 +76,7 @@ export function unknownField(name: string): string {
 }
 
 /** The interface document does not define the effect of `null`. */
-const IS_NULL = 'is null: leave the field out, or set updates.allowNull if null is to empty it';
+const IS_NULL = 'is null: leave the field out, or set updates.allowNull, so that null empties the field';
 
 function wrongValue(name: string, value: unknown, allowNull: boolean): string | undefined {
   if (value === null && name !== NEVER_NULL) return allowNull ? undefined : IS_NULL;

@@ -92,7 +92,7 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   try {
     waitSeconds = await applyLines(batch, chunk, results, { ...deps, stop, pace, confirmation });
   } finally {
-    // Also after an error, the results of sent lines must not be lost.
+    // The results of sent lines must not be lost, even after an error.
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });

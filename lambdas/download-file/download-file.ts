@@ -130,7 +130,7 @@ async function interrupted(
   throw withSince(error, moving);
 }
 
-/** Whether the CRM may give a link later. Also records since when the CRM does not know the export. */
+/** Whether the CRM may give a link later. Also records when the CRM first answered that it does not know the export. */
 function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;

@@ -67,7 +67,7 @@ function entityRow(entity: Entity, ours: OurMetric, namespace: string): cloudwat
   const search = `{"${namespace}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
   const expression = `SEARCH('${search}', 'Sum', ${DAY.toSeconds()})`;
   const outcomes = new cloudwatch.MathExpression({ expression, usingMetrics: {}, label: '', period: DAY });
-  const title = `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`;
+  const title = `${entity}: runs by day (Export runs has crashed, stopped and timed-out runs)`;
   return [
     new cloudwatch.SingleValueWidget({ title: `${entity}: last published`, metrics: [age], width: 5, height: 4 }),
     new cloudwatch.SingleValueWidget({ title: `${entity}: last export`, metrics: figures, width: 10, height: 4 }),

@@ -50,7 +50,7 @@ function whoAre(group: Reader[], own: string): { principals: iam.IPrincipal[]; w
   const names = group.map(readerName);
   const [kind] = group.map(({ principal }) => kindOf(principal));
   if (kind === 'organization') {
-    // Excludes the own account: there, a statement for everybody would grant access to all roles and users.
+    // Excludes the deployment's account: there, a statement for everybody would grant access to all roles and users.
     const StringNotEquals = { 'aws:PrincipalAccount': own };
     return {
       principals: [new iam.StarPrincipal()],

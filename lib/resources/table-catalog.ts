@@ -49,7 +49,7 @@ export class TableCatalog extends Construct {
     const columns = columnsOf(entity, plan, plan.tables);
     if (!plan.columns.only) {
       const sees = columns.length === 0 ? 'no table' : `${columns.length} columns`;
-      const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. To list all columns of a file: peek ${entity} --columns.`;
+      const text = `Athena sees ${sees} of ${entity}, which \`tables\` names. To list all columns of a file: peek ${entity} --columns.`;
       Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
     }
     if (columns.length === 0) return;

@@ -15,7 +15,7 @@ interface Row<S extends StepName> {
   does: string;
   wait: [id: string, comment: string];
   next: Record<Answered<S>, string>;
-  /** The end of a run after a crash of a step with an error of its own, and the path of the crash in the state. */
+  /** The end of a run if this step crashes under an error name of its own, and the path of the crash in the state. */
   crash?: { path: string; id: string; comment: string; error: RunErrorName };
 }
 

@@ -28,7 +28,7 @@ export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
   readonly function: lambda.Function;
-  /** The machine invokes an alias: its permission names one resource, and that for a function needs a wildcard. */
+  /** The machine invokes an alias, because the permission to invoke a function needs a wildcard. */
   readonly alias: lambda.Alias;
 
   constructor(scope: Construct, id: FunctionName, props: StepFunctionProps) {

@@ -45,7 +45,7 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
       save();
     });
   };
-  /** Ends all that was begun and removes both directories. */
+  /** Ends everything that this start began, and removes both directories. */
   const close = async () => {
     await Promise.all([...running].map((begun) => begun.stop()));
     keeper.ref();

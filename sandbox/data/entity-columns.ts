@@ -12,7 +12,7 @@ export interface Column {
   value: (draw: Draw, person: Person) => Cell;
 }
 
-/** A column. `value` draws in the order of the columns, so a new column at the end changes no other. */
+/** A column. `value` draws in the order of the columns, so a new column at the end changes no other column. */
 function column(fieldName: string, label: string, type: Column['type'], value: Column['value']): Column {
   return { fieldName, label, type, value };
 }

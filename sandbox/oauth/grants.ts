@@ -90,7 +90,7 @@ export class Grants {
     }
     if (consent.expiresAt <= this.#clock.now()) return { refused: 'The code has expired.', reuse: false };
     if (consent.redirectUri !== redirectUri)
-      return { refused: 'The redirect_uri differs from that of the authorization.', reuse: false };
+      return { refused: 'The redirect_uri differs from the one in the authorization.', reuse: false };
     if (createHash('sha256').update(verifier).digest('base64url') !== consent.challenge) {
       return { refused: 'The code_verifier does not match.', reuse: false };
     }

@@ -84,7 +84,7 @@ describe('a valid token', () => {
     expect(world.ledger.asked).toBe(0);
   });
 
-  test('is refreshed once if fifty clients report it as rejected, and is read again by those that report it later', async () => {
+  test('is refreshed once if fifty clients report it as rejected, and clients that report it later read the secret again', async () => {
     const world = new Simulation().stored(3000);
     const [early, late] = [world.clients(50), world.clients(50)];
     await world.ask([...early, ...late]);

@@ -106,7 +106,7 @@ describe('the file is stored', () => {
     },
   );
 
-  test('as it comes, if it comes compressed without a request for it', async () => {
+  test('compressed, if the origin compresses it without a request', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: always({ gzip: true }) });
 
     expect(ran.outcome).toBe('stored');
@@ -160,7 +160,7 @@ describe('the file is stored', () => {
     expect(offsetsWith(206).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 4, 6, 8, 10, 12, 14]);
   });
 
-  test('with 503 on all but one of eight connections: this one takes their parts', async () => {
+  test('with 503 on seven of eight connections: the eighth takes their parts', async () => {
     // Seven, then three of the four that are left, and at most one more.
     const mostRefused = 11;
     const nearlyAll = Promise.withResolvers<void>();
@@ -343,7 +343,7 @@ describe('a file that changes', () => {
 
 describe('an address that expires', () => {
   test.each([403, 410, 401, 400, 404])(
-    'midway with %i: requests a new one and continues at the byte',
+    'midway with %i: requests a new address and continues at the byte',
     async (status) => {
       const script = inOrder({}, { endAfter: 100_000 }, { ...EXPIRED, status });
 

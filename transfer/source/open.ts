@@ -187,7 +187,7 @@ export class Link {
     return unlessAborted(this.#pending, signal);
   }
 
-  /** Makes the next caller request a fresh address, unless this one has been replaced already. */
+  /** Makes the next caller request a fresh address, unless this address has been replaced already. */
   expire(address: string): void {
     if (this.#address !== address) return;
     this.#address = undefined;

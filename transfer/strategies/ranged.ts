@@ -66,8 +66,7 @@ class RangedFetch {
   }
 
   /**
-   * Fetches one segment after the other over one connection. While parts are left, at least one worker goes on: the last
-   * one is never one too many.
+   * Fetches one segment after the other over one connection. While parts are left, the last worker always continues.
    */
   async #work(): Promise<void> {
     do {
@@ -97,7 +96,7 @@ class RangedFetch {
       }
     } catch (error) {
       if (error !== TOO_MANY || !part) throw error;
-      // The other connections take the part of this one.
+      // The other connections take over the part of this connection.
       parts.unshift(part);
     } finally {
       reader?.close();

@@ -75,7 +75,7 @@ async function begin(standing: StandingHead, newest: NewestTable, maxRemoved: nu
   if (!compared) return;
   const stopped = released === null ? stoppedBy(head, draft, compared, maxRemoved, store.now()) : undefined;
   const { kind, of: _, ...counts } = compared;
-  // A stopped head is also written if it stays the same: otherwise it would expire, and with it the stopped deletion.
+  // An unchanged stopped head is written too: otherwise it would expire, with its record of the stopped deletion.
   const next = stopped ? { ...head, stopped } : { ...head, pair: { ...draft, kind, counts } };
   if (!(await store.writeHead(standing, next)) || !stopped) return;
   const what = `${stopped.gone} of ${stopped.keys} ${stopped.of} of ${store.entity} are gone from the table of ${stopped.date}`;

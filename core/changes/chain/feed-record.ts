@@ -35,7 +35,7 @@ export const feedRecordSchema = z.object({
   kind: z
     .enum(['changes', 'snapshot'])
     .check(z.describe('changes: the differences between two tables. snapshot: all rows of the later table.')),
-  from: z.nullable(placeSchema).check(z.describe('The table at which the previous feed ends; null for the first one.')),
+  from: z.nullable(placeSchema).check(z.describe('Where the previous feed ends; null for the first feed.')),
   to: placeSchema.check(z.describe('The table at which this feed ends.')),
   key: z.array(z.string()).check(z.describe('Columns of the table that identify a row.')),
   ignore: z.array(z.string()).check(z.describe('Columns whose changes do not count.')),

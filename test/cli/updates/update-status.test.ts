@@ -26,7 +26,7 @@ beforeEach(() => shortWaits());
 
 const failedFile = async (name = 'failed.jsonl') => join(await tempDir(), name);
 
-test('update-status shows the last batches, and one by its name', async () => {
+test('update-status shows the last batches, or the batch of a name', async () => {
   const { cli, batches, objects } = await updatingCloud({ lineOutcome: atFirst });
   const results: [string, CliResult][] = [['no batch', await cli('update-status')]];
   for (const [count, hour] of [

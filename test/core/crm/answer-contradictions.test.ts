@@ -268,7 +268,7 @@ test.each([
   { customer: { city: 'Haifa', document: { number: 7, city: 'Tel Aviv' } } },
   { city: 'Haifa', properties: [{ id: OTHER, street: 'Dizengoff' }], document: { success: false } },
   { data: { City: 'Haifa', object: { id: 7, city: 'Tel Aviv' } } },
-])('another thing of a customer may have another value than was sent: %j', (body) => {
+])('another object of the customer may have another value than was sent: %j', (body) => {
   expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 

@@ -289,7 +289,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  test('of the token endpoint after a 401: waits as without a token, and stops nothing', async () => {
+  test('a token endpoint that fails after a 401: waits as without a token, and stops nothing', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     let away = true;
     const {
@@ -313,7 +313,7 @@ describe('trouble in the middle of a chunk', () => {
     ]);
   });
 
-  test('of the token endpoint until the batch stops: a line refused with 401 is FAILED', async () => {
+  test('a token endpoint that fails until the batch stops: a line refused with 401 is FAILED', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     const { store, step } = chunkWorld(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
     const waiting = await step();
@@ -323,7 +323,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(summary(store)).toEqual([['FAILED', 401, 1, 'AuthRefused']]);
   });
 
-  test('of a slow token: does not send a line that it could not complete in time', async () => {
+  test('a slow token endpoint: does not send a line that it could not complete in time', async () => {
     const { sent, stateWith, invoke } = chunkWorld(1);
     // The time left at the start of the line, and right before it is sent.
     const left = [200, 59];
@@ -344,7 +344,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'TokenRefreshInProgress' } });
   });
 
-  test('of a function that died: sends its lines again', async () => {
+  test('a function that died: sends its lines again', async () => {
     const { store, sent, invoke } = chunkWorld(2);
     store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
 
@@ -354,7 +354,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(summary(store)).toEqual(Array(2).fill(['APPLIED', 200, 1, null]));
   });
 
-  test('of a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
+  test('a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
     const { store, sent, invoke } = chunkWorld(102);
     store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
     store.put(KEYS.stop, '{}');
@@ -389,7 +389,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  test('of the stop flag, whose write fails after a 403: stores the result of the line', async () => {
+  test('a failed write of the stop flag after a 403: stores the result of the line', async () => {
     const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
     const { store, invoke } = chunkWorld(2, () => 403, { before, scope: 'openid' });
 
@@ -398,7 +398,7 @@ describe('trouble in the middle of a chunk', () => {
     expect(summary(store)).toEqual([['FAILED', 403, 1, 'AuthRefused']]);
   });
 
-  test('of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
+  test('a failed write of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
     const { store, sent, stateWith, invoke } = chunkWorld(2, () => 404, {
       before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
     });

@@ -159,7 +159,7 @@ describe('trouble that may pass', () => {
     expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
   });
 
-  test('of the token in the middle of a file waits and then continues the upload', async () => {
+  test('a missing token in the middle of a file: waits, then continues the upload', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
     const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
@@ -174,7 +174,7 @@ describe('trouble that may pass', () => {
   });
 
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
-    'of a second link refused with %s keeps the parts and continues with them',
+    'a second link refused with %s: keeps the parts, then continues with them',
     async (name) => {
       const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
       const crm = fakeCrm(linkTo(file), asked(new RunError(name, 'It was refused.')), linkTo(file));
