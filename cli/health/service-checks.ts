@@ -62,7 +62,7 @@ function refused({ refreshed, refreshCommand }: AskOptions): Finding {
   if (refreshed) return broken('The CRM answers 401 to a token that it has just issued.', ERRORS.AuthRefused.advice);
   const text =
     'The CRM refuses the stored access token before it expires (401), as it would after a person withdrew the grant. The lists of fields were not read.';
-  return broken(text, `A run would refresh it first. To try this now: ${refreshCommand}.`);
+  return broken(text, `A run would refresh the token first. To try this now: ${refreshCommand}.`);
 }
 
 function softened(finding: Finding): Finding {

@@ -55,8 +55,8 @@ const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
  * Excludes cells that cannot name a column, without decoding them. Each letter has a weight, a sign has none. A cell is
- * `NAMED` if the sum of its weights is the sum of a name; rarely, this is so for a name's letters in another order. It
- * is `EMPTY` if it has neither letters nor digits. The edges of a cell are its first and last character.
+ * `NAMED` if the sum of its weights is the sum of a name. Few other texts have such a sum. It is `EMPTY` if it has
+ * neither letters nor digits. The edges of a cell are its first and last character.
  */
 export class NameFilter {
   /** The weight of each byte of a text. */

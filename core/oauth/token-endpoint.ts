@@ -28,7 +28,7 @@ export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
-/** An answer without tokens; `token-answers.ts` has its kinds. */
+/** An answer without tokens; `token-answers.ts` lists the kinds of such answers. */
 export interface Refusal {
   kind: Exclude<TokenMeaning, 'granted'>;
   message: string;

@@ -141,7 +141,7 @@ const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
 
 const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
 
-/** The kinds that are not listed stay text. */
+/** Values of kinds that are not listed stay text. */
 const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   code: asWhole,
   int32: asWhole,

@@ -63,7 +63,7 @@ export interface TransferOptions {
    */
   address: () => Promise<string>;
   policy: SourcePolicy;
-  /** Names the object from the headers and the file's first 1 KB. `refuse` is a sentence: this is not the file. */
+  /** Names the object from the headers and the first 1 KB. `refuse` says in a sentence why this is not the file. */
   nameObject: (head: FileHead, first: Uint8Array) => NamedObject | { refuse: string };
   store: StoreOptions;
   /** The upload of an earlier call, to continue. */
