@@ -18,10 +18,13 @@ export function isFilled(cell: string): boolean {
   return visible(cell) !== '';
 }
 
+/** The small letter of İ. Programs with Turkish settings write `ID` as `İD`. */
+const DOTTED_I = /i\u0307/g;
+
 /** A text in a single width and letter case. */
 export function cased(text: string): string {
   // Upper case first: some letters have the same capital, but different small letters.
-  return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+  return text.normalize('NFKC').toUpperCase().toLowerCase().replace(DOTTED_I, 'i').normalize('NFKC');
 }
 
 /**
@@ -37,6 +40,8 @@ const PATH = /^[\p{L}\p{M}\p{N}_.-]{1,80}$/u;
 
 /** A path such as `lead.contact.phone`. */
 export interface PathParts {
+  /** The text before the last dot. */
+  front: string;
   /** The part after the last dot. */
   last: string;
   /** Every sequence of parts before `last`, folded: `lead`, `contact`, `leadcontact`. */
@@ -54,7 +59,7 @@ export function pathParts(text: string): PathParts | undefined {
   const before = wide.slice(0, dot).split('.').map(folded);
   const whole = folded(wide);
   const all = runsOf([...before, folded(last)]).filter((run) => run !== whole);
-  return { last, before: runsOf(before), all };
+  return { front: wide.slice(0, dot), last, before: runsOf(before), all };
 }
 
 /** A path has at most 80 characters, so the result is small. */
@@ -70,7 +75,10 @@ export function meansOrContains(text: string, name: string): boolean {
   return [folded(text), ...(pathParts(text)?.all ?? [])].includes(folded(name));
 }
 
-/** @returns whether a text contains one of the names as whole words, in any spelling: `customer_nationalId (text)` */
+/**
+ * @returns whether a text contains one of the names as whole words, in any spelling: `customer_nationalId (text)`. An
+ *   `s` after a name counts as its plural.
+ */
 export function mentions(names: readonly string[]): (text: string) => boolean {
   const joinedNames = new Set(names.map((name) => wordsOf(name).join('')).filter((name) => name !== ''));
   const longest = Math.max(0, ...[...joinedNames].map((name) => name.length));
@@ -80,7 +88,7 @@ export function mentions(names: readonly string[]): (text: string) => boolean {
       let run = '';
       for (let at = place; at < words.length && run.length < longest; at += 1) {
         run += words[at];
-        if (joinedNames.has(run)) return true;
+        if (joinedNames.has(run) || joinedNames.has(run.replace(/s$/, ''))) return true;
       }
       return false;
     });
@@ -107,7 +115,7 @@ export const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/g
 
 /** The words of a text, folded. */
 function wordsOf(text: string): string[] {
-  const words = text.normalize('NFKC').replace(INVISIBLE, '').replace(HUMPS, ' ');
+  const words = text.normalize('NFKC').replace(/\s/g, ' ').replace(INVISIBLE, '').replace(HUMPS, ' ');
   return words
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .map(cased)

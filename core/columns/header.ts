@@ -1,4 +1,4 @@
-import { cased, folded, normalised, pathParts, visible } from '../folded.ts';
+import { cased, folded, mentions, normalised, pathParts, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 import { fieldsNamedBy } from './left-out.ts';
 
@@ -129,7 +129,10 @@ interface Found {
   none: boolean;
   /** Fields that match the text in another spelling, or else fields that match the end of a path. */
   near: readonly (readonly string[])[];
-  /** Fields that match any part of a path, unless the whole path is listed, whatever its letter case. */
+  /**
+   * Fields that match any part of a path, and all left-out fields if its beginning mentions one, unless the whole path
+   * is listed, whatever its letter case.
+   */
   parts: readonly string[];
 }
 
@@ -156,17 +159,20 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
   }
   const own = entity ? [folded(entity), folded(entity.replace(/s$/, ''))] : [];
   const namesNear = (text: string) => near.get(text) ?? [];
+  const leftOut = excepted.map(({ name }) => name);
+  const mentionsLeftOut = mentions(excepted.flatMap(({ name, label }) => [name, label ?? name]));
   return (text) => {
     const path = pathParts(text);
     // The end of a path names a field only if no part before it names one.
     const end = path?.before.some((part) => near.has(part) && !own.includes(part)) ? undefined : path?.last;
     const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
+    const isWhole = whole.has(cased(visible(text)));
     return {
       exact: exact.get(normalised(text)) ?? [],
       assigned: assigned.get(normalised(text)) ?? [],
       none: none.has(folded(text)),
       near: [namesNear(folded(text)), ...ofEnd],
-      parts: (whole.has(cased(visible(text))) ? undefined : path?.all)?.flatMap(namesNear) ?? [],
+      parts: path && !isWhole ? [...path.all.flatMap(namesNear), ...(mentionsLeftOut(path.front) ? leftOut : [])] : [],
     };
   };
 }

@@ -102,6 +102,14 @@ describe('a path that contains a left-out column is counted', () => {
     },
   );
 
+  test.each(['owners.0.email', 'ownerInfo.email', 'lead.account_owner.email', 'OWNER_2.EMAIL', 'בעלים-ראשי.email'])(
+    'as a word: %s',
+    (cell) => {
+      expect(read(['id', cell], given)).toMatchObject({ names: null, excepted: 1 });
+      expect(read(['id', 'ownership.email'], given)).toMatchObject({ names: ['id', 'email'], excepted: 0 });
+    },
+  );
+
   test('even if its parts together spell another column', () => {
     const both = { ...given, columns: ['id', 'ownerEmail'] };
 
