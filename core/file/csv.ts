@@ -275,13 +275,13 @@ class CsvCount {
     const verdict = this.#headers.mayBe(record)
       ? this.#headers.judge(record, this.#decode(record), afterEmptyLine)
       : 'none';
+    const whole = () => decodedBelow(block.toString('latin1', from, to), this.#csv.decoder);
     if (this.#headers.hides && (cells < this.#named || cells === 1 || record.ownStrayBreaks > 0)) {
       // A record with a single cell may be a whole record in quotation marks.
-      const [text = ''] =
-        cells === 1 ? this.#textsOf(record) : [decodedBelow(block.toString('latin1', from, to), this.#csv.decoder)];
+      const [text = ''] = cells === 1 ? this.#textsOf(record) : [whole()];
       this.#headers.judgeText(text, afterEmptyLine, verdict);
     } else if (this.#headers.nested?.mayBeIn(block, from, to)) {
-      this.#headers.judgeCells(this.#textsOf(record), verdict);
+      this.#headers.judgeCells([...this.#textsOf(record), whole()], verdict);
     }
     this.#findErrorText(record);
     if (this.#valued.size < this.#unnamed.length) this.#findUnnamedValues(record);

@@ -156,12 +156,13 @@ export class LaterHeaders {
   }
 
   /**
-   * Checks the cells of a whole record for left-out columns inside of them.
+   * Checks texts for left-out columns inside of them.
+   * @param texts the cells of a whole record, and the record as it is: its commas may be those of a line of JSON
    * @param whole the verdict on the record itself, which is counted already
    */
-  judgeCells(cells: readonly string[], whole: Verdict): void {
+  judgeCells(texts: readonly string[], whole: Verdict): void {
     const { nested } = this;
-    if (!nested || whole === 'leftOut' || !cells.some((cell) => nested.areIn(cell))) return;
+    if (!nested || whole === 'leftOut' || !texts.some((text) => nested.areIn(text))) return;
     if (whole === 'none') this.counts.otherHeaders += 1;
     this.counts.leftOutHeaders += 1;
   }
@@ -192,13 +193,14 @@ export class LaterHeaders {
     return mayBe ? this.#judge(lower, afterGap) : 'none';
   }
 
-  /** Whether at least half of the cells, at least three, repeat the cells of the header above them. */
+  /** Whether at least half of the cells, at least three, or two of three, repeat the cells of the header above them. */
   #repeatsMost({ record, column }: LowerRecord): boolean {
     if (!this.hides) return false;
     const isRepeated = (cell: string, at: number) =>
       isFilled(cell) && folded(cell) === folded(this.#cells[column + at] ?? '');
     const repeated = record.filter(isRepeated).length;
-    return repeated > EXACT_NAMES && repeated * 2 >= record.filter(isFilled).length;
+    const filled = record.filter(isFilled).length;
+    return repeated * 2 >= filled && repeated > (filled === EXACT_NAMES + 1 ? 1 : EXACT_NAMES);
   }
 
   #judge({ record, column, otherEncoding = false }: LowerRecord, afterGap: boolean): Verdict {
@@ -335,8 +337,11 @@ function alignedWithLetters(text: string): string {
   return normalized.length === letters(text).length ? normalized : letters(text);
 }
 
-/** Matches the start of a note after a name: `phone (hidden)`, `phone*`, `phone:text`. `phone:050` has a value. */
-const NOTE = /[([{</|*?]|[:=](?=\p{L})/u;
+/**
+ * Matches the start of a note after a name: `phone (hidden)`, `phone*`, `phone:text`, a short second line. `phone:050`
+ * has a value.
+ */
+const NOTE = /[([{</|*?]|[:=](?=\p{L})|[\r\n]+(?=[^,.\r\n]{1,40}$)/u;
 
 /** A text without the note after it. */
 function withoutNote(text: string): string {

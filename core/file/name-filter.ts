@@ -13,7 +13,7 @@ export interface CellCounts {
 
 const DOT = '.'.charCodeAt(0);
 /** Bytes that may begin a note after a name. */
-const NOTES = Buffer.from('([{</|*?:=');
+const NOTES = Buffer.from('([{</|*?:=\r\n');
 /**
  * The weight of bytes that require decoding the cell: a dot, a byte that may begin a note, and a byte that is folded
  * together with others. It exceeds the sum of all other weights in a usual cell.

@@ -60,6 +60,12 @@ describe('finds a header that names a left-out column', () => {
     ['under a new name, beside columns in their places', ['id', 'name', 'channel', 'SSN']],
     ['under a new name, in capitals', ['ID', 'Name', 'CHANNEL', 'Identity card']],
     ['in other letters', ['id', 'name', 'channel', 'nationalI\u0307d']],
+    ['in Turkish capitals', ['X', 'NAME', 'NATİONALİD']],
+    ['above its label', ['id\nמזהה', 'name\nשם', 'nationalId\nתעודת זהות']],
+    ['below its label', ['מזהה\nid', 'Name\nname', 'National ID\nnationalId']],
+    ['with its type in a second line', ['מזהה\n(מספר)', 'Name\r\n(text)', 'National ID\n(9 digits)']],
+    ['under a new name, beside two columns in their places', ['id', 'name', 'SSN']],
+    ['under a new name, beside two labels in their places', ['ID', 'NAME', '', 'Identity card']],
   ] as const;
 
   test.each(headers)('%s', async (_, cells) => {
@@ -109,6 +115,8 @@ describe('finds a header that names a left-out column', () => {
     ['with line breaks and a separator of another kind', 'id;name;National ID\r1;Dana;312340001\r'],
     ['alone, with line breaks of another kind', 'nationalId\r312340001'],
     ['by name in a row of JSON', '{"id":1,"nationalId":"312340001"}'],
+    ['by name in a row of JSON as wide as the file', '{"id":1,"name":"Dana","a":2,"nationalId":"312340001"}'],
+    ['by label in a list of JSON as wide as the file', '[{"id":1,"National ID":"312340001"},{"id":2,"a":3}]'],
     ['by name before its values', 'nationalId,312340001'],
     ['with line breaks of another kind, as wide as the file', 'x,y,nationalId\r1,Dana'],
     ['by name in a cell of JSON without quotation marks around it', "7,Dana,Meeting,{'nationalId': 312340001}"],
