@@ -1,6 +1,7 @@
 import { runCommandLine } from './command-line.ts';
 import { ENVIRONMENT, INTERRUPTED } from './support/exit.ts';
 import { printErr, printJson } from './support/print.ts';
+import { endWith } from './support/until-interrupted.ts';
 
 const args = process.argv.slice(2);
 
@@ -19,7 +20,4 @@ process.on('SIGINT', () => {
   if (args.includes('--json')) printJson({ ok: false, error });
   process.exit(INTERRUPTED);
 });
-const code = await runCommandLine(args);
-// Ends at once. While Node ends by itself, it has no handlers of signals, and a second Ctrl-C would replace the exit code.
-if (code === INTERRUPTED) process.exit(code);
-process.exitCode = code;
+endWith(await runCommandLine(args));

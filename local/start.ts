@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { USAGE } from '../cli/support/exit.ts';
 import { printJson } from '../cli/support/print.ts';
-import { untilInterrupted } from '../cli/support/until-interrupted.ts';
+import { endWith, untilInterrupted } from '../cli/support/until-interrupted.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
@@ -99,4 +99,4 @@ async function showLog(screen: Screen, file: string): Promise<void> {
   screen.line('');
 }
 
-process.exitCode = await main();
+endWith(await main());

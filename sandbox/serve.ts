@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
+import { endWith, untilInterrupted } from '../cli/support/until-interrupted.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
 import type { SandboxOptions } from './sandbox-settings.ts';
 
@@ -42,8 +44,9 @@ async function main(): Promise<void> {
     program.error(`The sandbox does not start (${error.message}). Choose another --port, or --port 0 for any.`),
   );
   process.stdout.write(greeting(sandbox));
-  // A signal may come twice: from the terminal, and from npm, which forwards it.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void sandbox.close().then(() => process.exit()));
+  await untilInterrupted('', (signal) => once(signal, 'abort'));
+  await sandbox.close();
+  endWith(0);
 }
 
 await main();

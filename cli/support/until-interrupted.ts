@@ -2,11 +2,15 @@ import { CommandError, INTERRUPTED } from './exit.ts';
 
 /** Time for an interrupted command to end; after that, the next signal ends the process. */
 const ENDING_MS = 2000;
+let isInterrupted = false;
 
 /** Runs work that Ctrl-C aborts. @throws CommandError (exit code 130) with `words`, or the error of the work */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
-  const abort = (name: NodeJS.Signals) => interrupt.abort(new Error(`interrupted by ${name}`));
+  const abort = (name: NodeJS.Signals) => {
+    isInterrupted = true;
+    interrupt.abort(new Error(`interrupted by ${name}`));
+  };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   // A signal may come twice: from the terminal, and from npm, which forwards it.
   for (const name of signals) process.on(name, abort);
@@ -24,4 +28,11 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
     if (interrupt.signal.aborted) setTimeout(end, ENDING_MS).unref();
     else end();
   }
+}
+
+/** Ends this process with an exit code, at once if a person has interrupted it. */
+export function endWith(code: number): void {
+  // When Node exits by itself, it first removes the signal handlers, so a second signal would replace the exit code.
+  if (isInterrupted || code === INTERRUPTED) process.exit(code);
+  process.exitCode = code;
 }

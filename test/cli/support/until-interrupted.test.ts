@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
-import { untilInterrupted } from '../../../cli/support/until-interrupted.ts';
+import { expect, test, vi } from 'vitest';
+import { endWith, untilInterrupted } from '../../../cli/support/until-interrupted.ts';
 
 test('keeps its handler after the first SIGINT, so that a second one does not kill the command', async () => {
   const before = process.listenerCount('SIGINT');
@@ -18,4 +18,14 @@ test('removes its handler if the work ends without a signal', async () => {
   const before = process.listenerCount('SIGINT');
   expect(await untilInterrupted('Stopped.', async () => 1)).toBe(1);
   expect(process.listenerCount('SIGINT')).toBe(before);
+});
+
+test('ends the process at once after a signal, also if the work then ended as usual', async () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  const kept = untilInterrupted('Stopped.', (signal) => once(signal, 'abort'));
+  process.emit('SIGTERM');
+  await kept;
+  endWith(0);
+
+  expect(exit).toHaveBeenCalledExactlyOnceWith(0);
 });
