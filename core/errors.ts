@@ -114,6 +114,9 @@ export type ErrorName = keyof typeof ERRORS;
 /** A name that the product's code may throw. */
 export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
 
+/** A part that `probe` reports separately from the rest of the answer or file. */
+export type WrongPart = 'status word' | 'header';
+
 /** The names that replace placeholders in an advice. */
 interface Failed {
   entity?: string | undefined;
@@ -139,6 +142,8 @@ export class RunError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** HTTP status of the refusal, if there was one. */
   readonly status: number | undefined;
+  /** The part of an answer or a file that is wrong. */
+  readonly part: WrongPart | undefined;
   readonly #momentary: boolean;
 
   /** @param options.momentary treats this error as transient, even if its name is final */
@@ -150,12 +155,14 @@ export class RunError extends Error {
       status?: number | undefined;
       cause?: unknown;
       momentary?: boolean;
+      part?: WrongPart | undefined;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status;
+    this.part = options.part;
     this.#momentary = options.momentary ?? false;
   }
 

@@ -136,14 +136,11 @@ export async function makeCalls(probe: Probe): Promise<void> {
   }
 }
 
-/**
- * Notes an answer that a run cannot read, whatever the settings. @param point selects the point by the message of the
- * error
- */
-function noting<T>(notes: Notes, reading: Promise<T>, point: (message: string) => keyof Notes): Promise<T> {
+/** Notes an answer that a run cannot read, whatever the settings. @param point selects the point by the error */
+function noting<T>(notes: Notes, reading: Promise<T>, point: (error: RunError) => keyof Notes): Promise<T> {
   return reading.catch((error: unknown) => {
     if (error instanceof RunError && error.name === 'CrmContractError') {
-      notes[point(error.message)] = { ...failing(error.message), setting: null };
+      notes[point(error)] = { ...failing(error.message), setting: null };
     }
     throw error;
   });
@@ -253,8 +250,8 @@ async function waitFor(crm: CrmClient, { deployment, sleep, notes }: Probe, enti
   let seconds = 0;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
     // Either the status is not a listed word, or the record cannot be read.
-    const { status } = await noting(notes, readStatus(crm, entity, id), (message) =>
-      message.startsWith('The status of export') ? 'status-words' : 'status-record',
+    const { status } = await noting(notes, readStatus(crm, entity, id), ({ part }) =>
+      part === 'status word' ? 'status-words' : 'status-record',
     );
     words.add(status);
     notes['status-record'] = assumed('The answer has a status.');
@@ -291,7 +288,7 @@ async function noteFile(address: string, { deployment, signal, notes }: Probe, e
   const sample = await sampleFile(address, options).catch((error: unknown) => {
     // The address, one of its redirects or an IP address of its host is not allowed.
     if (error instanceof TransferError && error.reason === 'address-rejected') {
-      notes['file-host'] = { ...failing(error.message), setting: settingFor(error.message) };
+      notes['file-host'] = { ...failing(error.message), setting: error.setting ?? null };
     }
     throw error;
   });
@@ -302,16 +299,9 @@ async function noteFile(address: string, { deployment, signal, notes }: Probe, e
     // A partial file may be cut in the middle of an archive, and other errors come from the limits of the probe.
     if (!sample.whole || error.name !== 'FileRejected') return;
     // If only the header is refused, the file may still be the export.
-    const isOfHeader = /text whose first record has one field|no header of listed columns/.test(error.message);
-    notes[isOfHeader ? 'header-texts' : 'file-format'] = failing(error.message);
+    notes[error.part === 'header' ? 'header-texts' : 'file-format'] = failing(error.message);
     notes['file-format'] ??= notObserved('See header-texts.');
   }
-}
-
-/** The setting that allows an address which was rejected with this message. */
-function settingFor(rejected: string): string | null {
-  if (/which is not in crm\.fileHosts/.test(rejected)) return 'crm.fileHosts';
-  return /not public: (?:private|carrierGradeNat|uniqueLocal)/.test(rejected) ? 'crm.privateHosts' : null;
 }
 
 async function factsOf(

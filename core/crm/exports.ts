@@ -54,7 +54,7 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
   const word = record.status.trim().toUpperCase();
   const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
   const what = `The status of export ${exportId} is ${quoted}, not one of ${STATUSES.join(', ')}.`;
-  throw new RunError('CrmContractError', what);
+  throw new RunError('CrmContractError', what, { part: 'status word' });
 }
 
 /**

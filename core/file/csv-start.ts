@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import type { WrongPart } from '../errors.ts';
 import { isFilled } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import { cellsOf, SEPARATORS, type Separator } from './csv-cells.ts';
@@ -35,6 +36,8 @@ export interface Csv {
 interface OtherText {
   description: string;
   open: boolean;
+  /** The text has records of the requested width, so only its header may be wrong. */
+  part?: WrongPart | undefined;
 }
 
 /** The first line, if it names only the separator. */
@@ -67,10 +70,7 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const best = headerless ? undefined : withHeader(found, index, markup);
   const wide = markup ? [] : found.filter((each) => hasWidth(each, complete, index, headerless));
   const accepted = best ?? wide[0];
-  if (!accepted) {
-    const open = !complete && !markup;
-    return { open, description: shapeText(found, index, open) };
-  }
+  if (!accepted) return otherText(found, index, !complete && !markup);
   const alone = best !== undefined || wide.length === 1;
   const first = headOf(accepted);
   const byShape = alone ? headedByShape(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
@@ -110,13 +110,15 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
   return widest(found.flatMap((each) => belowTitles(each, index) ?? [])) ?? named;
 }
 
-function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): string {
-  if (found.some(({ tooWide }) => tooWide)) return TOO_WIDE;
+function otherText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): OtherText {
+  if (found.some(({ tooWide }) => tooWide)) return { open, description: TOO_WIDE };
   const cells = headOf(widest(found));
-  if (cells.length === 0) return open ? 'text whose first record does not end' : 'text without a record';
+  if (cells.length === 0)
+    return { open, description: open ? 'text whose first record does not end' : 'text without a record' };
   const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
   const listed = cells.filter(isListed).length;
-  return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
+  const description = `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
+  return { open, description, part: cells.length === width ? 'header' : undefined };
 }
 
 interface Candidate {

@@ -1,5 +1,6 @@
 import { constants, gunzipSync } from 'node:zlib';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
+import type { WrongPart } from '../errors.ts';
 import { partName } from '../spreadsheet/workbook.ts';
 import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, textStart } from './encoding.ts';
@@ -19,8 +20,8 @@ export type Judgement =
   /** The file has no bytes. */
   | { result: 'empty' }
   /** More bytes may prove that the file is acceptable. `description` names the content in words, without quoting it. */
-  | { result: 'open'; description: string }
-  | { result: 'refused'; description: string };
+  | { result: 'open'; description: string; part?: WrongPart | undefined }
+  | { result: 'refused'; description: string; part?: WrongPart | undefined };
 
 /**
  * Judges a file by its first bytes. For gzip, judges the unpacked content.
@@ -84,7 +85,9 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
   if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (/^[[{]/.test(begins)) return refused('JSON');
   if (begins.startsWith('<')) return refused(WEB_PAGE.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document');
-  return csv?.open ? { result: 'open', description: csv.description } : refused(csv?.description ?? 'text');
+  if (!csv) return refused('text');
+  const { open, description, part } = csv;
+  return { result: open ? 'open' : 'refused', description, part };
 }
 
 const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;

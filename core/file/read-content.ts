@@ -1,5 +1,5 @@
 import { countText } from '../count-text.ts';
-import { RunError } from '../errors.ts';
+import { RunError, type WrongPart } from '../errors.ts';
 import type { Facts } from '../gate/facts.ts';
 import { isAllowedName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
@@ -62,7 +62,8 @@ export async function readContent(
 }
 
 function errorOf(error: unknown, { what }: Reading): unknown {
-  if (error instanceof UnreadableFile) return new RunError('FileRejected', `${what} ${error.message}.`);
+  if (error instanceof UnreadableFile)
+    return new RunError('FileRejected', `${what} ${error.message}.`, { part: error.part });
   if (!(error instanceof ReadingUnfinished)) return error;
   return error.tooLarge
     ? new RunError('DownloadTooLarge', `${what} ${error.message}, which is the most that files.maxBytes allows.`)
@@ -138,7 +139,7 @@ async function readStream(
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
     const begins = earlierJudgement ?? judgeStart(start, context);
     const judged = begins.result === 'compound' ? await judgeCompound(start.chunks, context.expected) : begins;
-    if ('description' in judged) throw refused(`${judged.description}${packed}`, context);
+    if ('description' in judged) throw refused(`${judged.description}${packed}`, context, judged.part);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
     if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
@@ -237,6 +238,6 @@ function unjudged(format: string, { undeclaredEnd }: Reading): Content {
 }
 
 /** The error for a file that was not requested. @param description of the file in words, without quoting it */
-function refused(description: string, { contentType, expected }: Reading): UnreadableFile {
-  return new UnreadableFile(rejection(description, contentType, expected.formats));
+function refused(description: string, { contentType, expected }: Reading, part?: WrongPart): UnreadableFile {
+  return new UnreadableFile(rejection(description, contentType, expected.formats), part);
 }

@@ -133,7 +133,8 @@ function noHeader({ columns: { length: width }, headerless, sheet }: Expected): 
   const header = headerless ? '' : 'no header of listed columns and ';
   const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'} (the requested number)`;
   const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
-  return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_ROWS} rows of ${where}`);
+  const part = headerless ? undefined : 'header';
+  return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_ROWS} rows of ${where}`, part);
 }
 
 /** The header of a sheet, or its first record if the header is not known. */

@@ -50,6 +50,14 @@ describe('an address', () => {
   });
 });
 
+test.each([
+  ['https://other.example.com/a', 'crm.fileHosts'],
+  ['https://other.example.com:8443/a', undefined],
+  [`https://${HOST}:8443/a`, undefined],
+])('the refusal of %s names the setting %s', (address, setting) => {
+  expect(() => checkAddress(address, POLICY)).toThrow(expect.objectContaining({ setting }));
+});
+
 const refusals = (where: string, policy: SourcePolicy, addresses: string[], base?: URL) =>
   addresses.map((address) => [`${where}: ${JSON.stringify(address)}`, refusal(address, policy, base)] as const);
 
@@ -384,10 +392,13 @@ describe('the lookup', () => {
       },
     );
 
-    test('refuses a private address if the host is not in privateHosts', async () => {
-      expect((await answer(['10.0.0.1'], { ...listed, privateHosts: [] })).error).toMatchObject({
+    test('refuses a private address if the host is not in privateHosts, and names that setting', async () => {
+      const unlisted = { ...listed, privateHosts: [] };
+      expect((await answer(['10.0.0.1'], unlisted)).error).toMatchObject({
         reason: 'address-rejected',
+        setting: 'crm.privateHosts',
       });
+      expect((await answer(['127.0.0.1'], unlisted)).error).toMatchObject({ setting: undefined });
     });
 
     test('refuses a host that changes its address to a forbidden one at the next lookup', async () => {

@@ -20,18 +20,22 @@ export type TransferReason = (typeof TRANSFER_REASONS)[number];
 interface Details extends ErrorOptions {
   /** The wait that the other side requested with Retry-After. */
   retryAfterSeconds?: number | undefined;
+  /** The setting that allows a rejected address. */
+  setting?: 'crm.fileHosts' | 'crm.privateHosts' | undefined;
 }
 
 /** The only error that leaves the engine. Its message holds no address, no query and no byte of a body. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
   readonly reason: TransferReason;
-  readonly retryAfterSeconds: number | undefined;
+  readonly retryAfterSeconds: Details['retryAfterSeconds'];
+  readonly setting: Details['setting'];
 
-  constructor(reason: TransferReason, message: string, { retryAfterSeconds, ...options }: Details = {}) {
+  constructor(reason: TransferReason, message: string, { retryAfterSeconds, setting, ...options }: Details = {}) {
     super(message, options);
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.setting = setting;
   }
 }
 

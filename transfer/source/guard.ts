@@ -35,16 +35,19 @@ const LONGEST_PRINTED_LABEL = 40;
  */
 export function checkAddress(address: string, policy: SourcePolicy, base?: URL, hop = base ? 1 : 0): URL {
   const url = URL.parse(address, base?.href);
+  const subject = hop > 0 ? `Redirect ${hop} of the address of the file` : 'The address of the file';
   const objection = url ? objectionTo(url, policy, base) : 'cannot be read';
-  if (!url || objection) {
-    const subject = hop > 0 ? `Redirect ${hop} of the address of the file` : 'The address of the file';
-    throw new TransferError('address-rejected', `${subject} ${objection}.`);
+  if (!url || objection) throw new TransferError('address-rejected', `${subject} ${objection}.`);
+  if (!isAllowedHost(url.hostname, policy)) {
+    const text = `leads to ${printableHost(url.hostname)}, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy`;
+    throw new TransferError('address-rejected', `${subject} ${text}.`, { setting: 'crm.fileHosts' });
   }
   url.hash = '';
   return url;
 }
 
-function objectionTo(url: URL, { hosts, local }: SourcePolicy, base: URL | undefined): string | undefined {
+/** Why no setting allows an address, if so. */
+function objectionTo(url: URL, { local }: SourcePolicy, base: URL | undefined): string | undefined {
   const { protocol, hostname, port } = url;
   if (url.username || url.password) return 'has a user name or a password in it';
   if (protocol === 'http:' && base?.protocol === 'https:') return 'leads from https: to http:';
@@ -53,9 +56,6 @@ function objectionTo(url: URL, { hosts, local }: SourcePolicy, base: URL | undef
   // The parser normalises every notation of an IPv4 address to four numbers, and puts IPv6 into brackets.
   if (isIPv4(hostname) || hostname.startsWith('[')) return 'names an IP address in place of a host in crm.fileHosts';
   if (hostname.endsWith('.')) return 'ends its host with a dot';
-  if (!isListed(hostname, hosts)) {
-    return `leads to ${printableHost(hostname)}, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy`;
-  }
   return port === '' ? undefined : 'names a port other than 443';
 }
 
@@ -63,15 +63,11 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));
 }
 
-function isListed(host: string, list: readonly string[]): boolean {
-  return list.some((entry) =>
-    entry.startsWith('.') ? host.endsWith(entry) && host.length > entry.length : host === entry,
-  );
-}
-
 /** Whether the policy already allows files from a host. */
 export function isAllowedHost(host: string, { hosts, local }: SourcePolicy): boolean {
-  return (local && isLoopback(host)) || isListed(host, hosts);
+  const isMeant = (entry: string) =>
+    entry.startsWith('.') ? host.endsWith(entry) && host.length > entry.length : host === entry;
+  return (local && isLoopback(host)) || hosts.some(isMeant);
 }
 
 /** The host for a message, or a placeholder if the name might contain a secret. */
@@ -103,7 +99,8 @@ export function guardedLookup(
       const refused = found.map(({ address }) => rangeOf(address)).find((range) => !ranges.includes(range));
       if (refused) {
         const message = `The host of the file resolves to an address that is not public: ${refused}.`;
-        return callback(new TransferError('address-rejected', message), []);
+        const setting = NETWORK_RANGES.includes(refused) ? 'crm.privateHosts' : undefined;
+        return callback(new TransferError('address-rejected', message, { setting }), []);
       }
       return callback(null, found);
     });
