@@ -113,13 +113,14 @@ function columnWarnings({
 
 /** An export with fewer rows often has the same number of rows every night, without any limit at the CRM. */
 const FEWEST_CAPPED = 1000;
-const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
+/** CRMs and databases limit results to a multiple of this number, or to a power of two. */
+const ROUND = 500;
 
 /** Whether the CRM may have stopped the export at a limit. */
 function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
   const rows = facts.rows ?? 0;
   // Exports may count their header as a row.
-  const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
+  const isLimit = [rows, rows + 1].some((count) => count % ROUND === 0 || Number.isInteger(Math.log2(count)));
   return rows >= FEWEST_CAPPED - 1 && rows === comparedWith[0]?.file.rows && isLimit;
 }
 
