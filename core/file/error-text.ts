@@ -11,7 +11,7 @@ const BEGINNINGS = [
   ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
   ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
   ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi', '*** '],
-  ...['proc', 'שג'],
+  ...['proc', 'sess', 'toke', 'unau', 'forb', 'too ', 'expo', 'job ', 'acce', 'perm', 'שג'],
 ];
 const HEBREW_ERROR = windows1255('שגיא');
 const FIRST_FOUR = new Set(
@@ -25,7 +25,7 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|denied|expired|unauthori[sz]ed|forbidden|too many requests|unable to|could not|failed|went wrong|ORA-\d+)\b|שגיא[הת]|נכשל|פג תוקף|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 
 /** Number of bytes of a record that are searched for an error message. */
 export const ERROR_TEXT_BYTES = 512;
