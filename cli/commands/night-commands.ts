@@ -182,7 +182,7 @@ Empty values at the end of a line are left out.`,
     takes: withEntities,
     examples: {
       'resume leads --deployment prod': 'from the next night on',
-      'resume --all --deployment prod': 'all entities',
+      'resume --all --deployment prod': 'all entities that the configuration enables',
     },
     action: async () => (await import('../night/pause.ts')).resume,
   },

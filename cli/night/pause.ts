@@ -1,6 +1,6 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Entity } from '../../core/config/entities.ts';
-import { isDated } from '../runs/start-run.ts';
+import { enabledIn, isDated } from '../runs/start-run.ts';
 import { isGone, partialFailure, RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
@@ -24,9 +24,10 @@ A deployment that changes a rule resets it to the configuration. To switch an en
 
 /** Runs the command `resume`, which switches the nightly rules of entities on again. */
 export async function resume(named: Entity[], options: PauseOptions): Promise<void> {
-  const entities = entitiesOrAll(named, options.all);
+  const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
+  const entities = options.all ? enabledIn(deployed) : asked;
   await switchRules(target, entities, 'ENABLED');
   const against = entities.filter((entity) => !deployed.entities[entity].enabled);
   if (against.length > 0) {

@@ -30,7 +30,7 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
   const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);
   refuseDate(target, { date: options.date });
-  const entities = options.all ? await enabledOf(target) : asked;
+  const entities = options.all ? enabledIn(await deployedConfiguration(target)) : asked;
   const isPast = options.date !== undefined && options.date < dateIn(target.TimeZone, new Date());
   if (isPast && !options.sameData) await refuseSameData(target, entities, `under ${options.date}`);
   else if (!options.all) warnUnsettled(target);
@@ -49,14 +49,12 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
   await afterStart(target, started, options);
 }
 
-/** The entities that are exported every night. @throws CommandError (exit code 2) if there are none */
-async function enabledOf(target: Target): Promise<Entity[]> {
-  const { entities } = await deployedConfiguration(target);
+/** The entities that `--all` means. @throws CommandError (exit code 2) if there are none */
+export function enabledIn({ entities }: Deployment): Entity[] {
   const off = ENTITIES.filter((entity) => !entities[entity].enabled);
-  if (off.length === ENTITIES.length) {
-    throw new CommandError('All entities are disabled in the configuration. Name the entities to start.', USAGE);
-  }
-  if (off.length > 0) printErr(`Not started, because they are disabled in the configuration: ${off.join(', ')}.`);
+  if (off.length === ENTITIES.length)
+    throw new CommandError('All entities are disabled in the configuration. Name the entities.', USAGE);
+  if (off.length > 0) printErr(`Left out, because they are disabled in the configuration: ${off.join(', ')}.`);
   return ENTITIES.filter((entity) => entities[entity].enabled);
 }
 

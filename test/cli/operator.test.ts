@@ -240,6 +240,7 @@ describe('at noon UTC of 2026-11-20', () => {
       ['only disabled entities', awsWithTarget(configured({ entities: none })), 'start', '--all'],
       ['pause of one', awsWithTarget(RULES_ON), 'pause', 'leads'],
       ['resume with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', 'leads', 'contacts'],
+      ['resume of all, with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', '--all'],
       [
         'resume of a paused rule',
         awsWithTarget({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} }),
