@@ -193,14 +193,18 @@ export class LaterHeaders {
     return mayBe ? this.#judge(lower, afterGap) : 'none';
   }
 
-  /** Whether at least half of the cells, at least three, or two of three, repeat the cells of the header above them. */
+  /**
+   * Whether at least half of the cells, at least three, name the same columns as the cells of the header above them, or
+   * two of three, and the third has no digit.
+   */
   #repeatsMost({ record, column }: LowerRecord): boolean {
     if (!this.hides) return false;
     const isRepeated = (cell: string, at: number) =>
-      isFilled(cell) && folded(cell) === folded(this.#cells[column + at] ?? '');
+      isFilled(cell) && this.#fieldOf(cell) === this.#fieldOf(this.#cells[column + at] ?? '');
     const repeated = record.filter(isRepeated).length;
     const filled = record.filter(isFilled).length;
-    return repeated * 2 >= filled && repeated > (filled === EXACT_NAMES + 1 ? 1 : EXACT_NAMES);
+    const isShort = filled === EXACT_NAMES + 1 && !record.some((cell) => /\d/.test(cell));
+    return repeated * 2 >= filled && repeated > (isShort ? 1 : EXACT_NAMES);
   }
 
   #judge({ record, column, otherEncoding = false }: LowerRecord, afterGap: boolean): Verdict {

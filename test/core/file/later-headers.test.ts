@@ -65,7 +65,8 @@ describe('finds a header that names a left-out column', () => {
     ['below its label', ['מזהה\nid', 'Name\nname', 'National ID\nnationalId']],
     ['with its type in a second line', ['מזהה\n(מספר)', 'Name\r\n(text)', 'National ID\n(9 digits)']],
     ['under a new name, beside two columns in their places', ['id', 'name', 'SSN']],
-    ['under a new name, beside two labels in their places', ['ID', 'NAME', '', 'Identity card']],
+    ['under a new name, beside two names in capitals', ['ID', 'NAME', '', 'Identity card']],
+    ['under a new name, beside two labels in their places', ['מזהה', 'Name', 'Identity card']],
   ] as const;
 
   test.each(headers)('%s', async (_, cells) => {
@@ -298,6 +299,7 @@ describe('takes ordinary rows for no header', () => {
     ['three labels, in a narrow record', ['City', 'Email', 'called about national id']],
     ['a value after the name', ['Dana', 'Email', 'City', 'nationalId:312340001']],
     ['two cells of the header', ['id', 'name', 'Email', 'Dana']],
+    ['two cells of the header, and a number', ['7', 'Name', 'Channel']],
     ['three cells of the header in other places', ['name', 'channel', 'Dana', 'notes']],
     ['times', ['10:30', '11:45', '12:00', 'national id']],
     ['brackets', ['7', 'Dana (owner)', 'Email', 'Phone (home), national id (copy)']],
