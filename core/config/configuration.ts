@@ -100,8 +100,10 @@ function repeatedKey(text: string, value: unknown): string | undefined {
 
 function problems(error: z.ZodError): string[] {
   const lines = error.issues.flatMap(causesOf).flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0)
-      return `${pathText(issue.path)}: ${issue.message}`;
+    if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0) {
+      const text = issue.message.replace(/^Invalid input: (.*), received undefined$/, 'is missing ($1)');
+      return `${pathText(issue.path)}: ${text}`;
+    }
     return issue.keys.map((key) => `${pathText([...issue.path, key])}: is unknown${hintFor(key, issue.path)}`);
   });
   return [...new Set(lines)];
