@@ -73,7 +73,9 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
     other !== undefined && `the answer has a different value of ${other} than the request`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
-  return { contradiction, isRefusal: hasError && !all.some((level) => isRecordBesideError(level, sent)) };
+  const opened = new Set(all.map(({ wrapper }) => wrapper));
+  const isRecordIn = (level: Level) => isRecordBesideError(level, sent, opened);
+  return { contradiction, isRefusal: hasError && !all.some(isRecordIn) };
 }
 
 /** The objects that may be the record: the body itself and the contents of its wrappers. */
@@ -111,14 +113,17 @@ function hasErrorIn({ entries }: Level): boolean {
   return entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 }
 
-/** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
-function isRecordBesideError(level: Level, sent: SentFields): boolean {
+/**
+ * Whether an object next to an error is the record. If it is, the CRM may have made the change.
+ * @param opened the wrappers whose contents are judged themselves
+ */
+function isRecordBesideError(level: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
   const { wrapper, entries } = level;
   const isSure = WRAPPERS.has(wrapper) && !AMBIGUOUS.test(wrapper);
   const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
   return entries.some(([key, value]) => {
     if (value === null || key === 'id') return value !== null;
-    if (isSure) return sent.has(key) || !OF_REFUSAL.test(key);
+    if (isSure) return sent.has(key) || !(OF_REFUSAL.test(key) || opened.has(key));
     return sent.has(key) && (!mayHoldReasons || isSame(sent.get(key)?.value, value));
   });
 }
@@ -131,7 +136,7 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   [/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/, isFalse, 'failed'],
   [/^(?:outcome|result|status)$/, worded(/^(?:err|fail|rejected$)/i), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
-  [/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
+  [/^(?:.*[.:])?(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
 ];
 
 /** Whether a body without a record says that the call failed: `{ "status": "error" }`. */

@@ -37,6 +37,7 @@ test.each<[string, unknown]>([
   ['isError true', { isError: true }],
   ['the id of another record as customerId', { success: true, customerId: OTHER }],
   ['a fault', { fault: { faultstring: 'x' } }],
+  ['an error with the prefix of OData', { 'odata.error': { code: 'x' } }],
   ['an exception', { message: 'x', exceptionMessage: 'x' }],
   ['the result error', { result: 'error', message: 'x' }],
   ['the outcome rejected', { outcome: 'Rejected' }],
@@ -258,6 +259,9 @@ test.each<[unknown, boolean]>([
   [{ response: { status: 'error', errors: ['invalid'], errorCode: 17 } }, true],
   [{ data: [{ error: 'invalid', error_description: 'no', details: [{ field: 'city' }], hint: 'x' }] }, true],
   [{ result: { error: 'partial', code: 17, name: 'Dana' } }, false],
+  [{ response: { result: { data: { error: 'invalid' } } } }, true],
+  [{ response: { result: { data: { error: 'partial', name: 'Dana' } } } }, false],
+  [{ response: { result: { data: { error: 'partial', customer: { name: 'Dana' } } } } }, false],
   [{ error: 'invalid', data: { success: false, error: 'invalid', message: 'no' } }, true],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
