@@ -5,7 +5,7 @@ import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from
 import { cellsOf } from './csv-cells.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import { ERROR_TEXT_BYTES, errorWarnings, isErrorRow, isErrorText, mayBeginError } from './error-text.ts';
+import { ERROR_TEXT_BYTES, errorWarnings, isErrorRow, mayBeginError, startsWithError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
 import { LaterHeaders } from './later-headers.ts';
 import { LINE_BREAKS, Scanner } from './scanner.ts';
@@ -349,8 +349,7 @@ class CsvCount {
   #findErrorText({ block, from, to }: Scanner): void {
     if (!mayBeginError(block, from)) return;
     const text = this.#beginning(block, from, to);
-    const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
-    if (isErrorText(cell)) this.errors += 1;
+    if (startsWithError(cellsOf(text, this.#csv.separator, text.includes('"')))) this.errors += 1;
   }
 
   #beginning(block: Buffer, from: number, to: number): string {

@@ -25,13 +25,20 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|denied|expired|unauthori[sz]ed|forbidden|too many requests|unable to|could not|failed|went wrong|ORA-\d+)\b|שגיא[הת]|נכשל|פג תוקף|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|access denied|too many requests|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+/** Words of error messages that are also statuses of records, such as policies. They count only in a row without other cells. */
+const STATUS_TEXT = /\b(?:denied|expired|failed|forbidden|unauthori[sz]ed)\b|נכשל|פג תוקף/i;
 
 /** Number of bytes of a record that are searched for an error message. */
 export const ERROR_TEXT_BYTES = 512;
 
-export function isErrorText(cell: string): boolean {
+function isErrorText(cell: string): boolean {
   return ERROR_TEXT.test(cell.slice(0, ERROR_TEXT_BYTES));
+}
+
+/** Whether the first of these cells is the text of an error. */
+export function startsWithError([first = '', ...others]: readonly string[]): boolean {
+  return isErrorText(first) || (STATUS_TEXT.test(first.slice(0, ERROR_TEXT_BYTES)) && !others.some(isFilled));
 }
 
 /** Whether a record may begin with the text of an error. @param block at least five bytes after `from` */
@@ -42,15 +49,15 @@ export function mayBeginError(block: Buffer, from: number): boolean {
 }
 
 /** Whether a row of a sheet begins with the text of an error. */
-export function beginsWithError([text = '']: readonly string[]): boolean {
-  const begin = text.replace(/^"/, '').slice(0, 4).toLowerCase();
-  return BEGINNINGS.some((beginning) => begin.startsWith(beginning)) && isErrorText(text);
+export function isSheetError(texts: readonly string[]): boolean {
+  const begin = (texts[0] ?? '').replace(/^"/, '').slice(0, 4).toLowerCase();
+  return BEGINNINGS.some((beginning) => begin.startsWith(beginning)) && startsWithError(texts);
 }
 
 /** Whether a last row may be the text of an error. */
 export function isErrorRow(texts: readonly string[]): boolean {
   const filled = texts.filter(isFilled);
-  return isErrorText(filled[0] ?? '') || filled.filter(isErrorText).length * 2 > filled.length;
+  return startsWithError(filled) || filled.filter(isErrorText).length * 2 > filled.length;
 }
 
 /** If more rows look like an error message, they are ordinary data. */

@@ -1,7 +1,7 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import { countText } from '../count-text.ts';
 import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
-import { beginsWithError, errorWarnings, isErrorRow } from '../file/error-text.ts';
+import { errorWarnings, isErrorRow, isSheetError } from '../file/error-text.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
@@ -270,7 +270,7 @@ class RowCounter {
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.lastNumber + 1) this.behindGap = true;
     this.records += 1;
-    if (beginsWithError(row.texts)) this.errors += 1;
+    if (isSheetError(row.texts)) this.errors += 1;
     if (longer || this.behindGap) this.irregular += 1;
     if (this.last.number > 0) {
       this.fewest = Math.min(this.fewest, this.last.columns.length);

@@ -265,6 +265,14 @@ test('publishes some odd texts with one warning', async () => {
   await expectMessages('odd-text-warnings', warnings);
 });
 
+test.each(['Policy expired,Dana,05', 'פג תוקף,דנה,05', 'Job failed,Dana,05', 'denied,,05'])(
+  'publishes a row that begins with the status %j without a warning',
+  async (row) => {
+    for (const bytes of [`${FILE}${row}\n`, at100(`${row}\n`)])
+      expect(await night(bytes)).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
+  },
+);
+
 test.each<[string, string]>([
   ['in a label', `מזהה,ת"ז,דוא"ל\n${rows(20)}`],
   ['in a quoted label', `"מזהה","ת""ז","דוא""ל"\n${rows(20)}`],
