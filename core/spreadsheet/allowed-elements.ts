@@ -12,9 +12,10 @@ Override PartName ContentType
 Relationships > Relationship
 Relationship Id Type Target TargetMode
 
-workbook conformance Ignorable > fileVersion fileRecoveryPr workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst AlternateContent
+workbook conformance Ignorable > fileVersion fileRecoveryPr fileSharing workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst AlternateContent
 fileVersion appName lastEdited lowestEdited rupBuild codeName
 fileRecoveryPr repairLoad
+fileSharing readOnlyRecommended
 AlternateContent > Choice
 Choice Requires > absPath
 absPath url
@@ -56,15 +57,22 @@ t space
 rPr **
 phoneticPr fontId type alignment
 sheetCalcPr fullCalcOnLoad
-sheetProtection sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
-autoFilter ref uid > filterColumn
+sheetProtection password sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
+autoFilter ref uid > filterColumn sortState
 filterColumn colId hiddenButton showButton
 sortState ref caseSensitive columnSort sortMethod > sortCondition
 sortCondition ref descending
 mergeCells count > mergeCell
 mergeCell ref
-conditionalFormatting sqref
-dataValidations count disablePrompts xWindow yWindow
+conditionalFormatting sqref > cfRule
+cfRule type dxfId priority stopIfTrue aboveAverage percent bottom rank stdDev equalAverage > colorScale dataBar iconSet
+colorScale > cfvo color
+dataBar minLength maxLength showValue > cfvo color
+iconSet iconSet showValue percent reverse > cfvo
+cfvo type val gte
+color auto indexed rgb theme tint
+dataValidations count disablePrompts xWindow yWindow > dataValidation
+dataValidation type operator errorStyle imeMode allowBlank showDropDown showInputMessage showErrorMessage sqref uid > formula1 formula2
 printOptions horizontalCentered verticalCentered headings gridLines gridLinesSet
 pageMargins left right top bottom header footer
 pageSetup paperSize paperHeight paperWidth scale firstPageNumber fitToWidth fitToHeight pageOrder orientation usePrinterDefaults blackAndWhite draft cellComments useFirstPageNumber errors horizontalDpi verticalDpi copies id
@@ -117,7 +125,13 @@ variant > lpstr i4
 const WITH_TEXT = new Set(
   `definedName creator lastModifiedBy title subject description keywords category contentStatus language version revision
   created modified lastPrinted Application AppVersion Company Manager Template TotalTime DocSecurity ScaleCrop LinksUpToDate
-  SharedDoc HyperlinksChanged lpstr i4`.split(/\s+/),
+  SharedDoc HyperlinksChanged lpstr i4 formula1 formula2`.split(/\s+/),
+);
+
+/** Elements and attributes that programs fill with texts of people: a long number in them is no number of the format. */
+export const NAMES = new Set(
+  `definedName creator lastModifiedBy title subject description keywords category contentStatus Company Manager Template
+  lpstr formula1 formula2 name displayName totalsRowLabel codeName url Target val`.split(/\s+/),
 );
 
 export interface Rule {

@@ -1,6 +1,6 @@
 import { ENTITIES } from '../config/entities.ts';
 import { HUMPS } from '../folded.ts';
-import { type Rule, rootRule, ruleOf } from './allowed-elements.ts';
+import { NAMES, type Rule, rootRule, ruleOf } from './allowed-elements.ts';
 import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
 
 /** Words of the file format, names of programs that write it, and words in their names for sheets and files. */
@@ -23,6 +23,8 @@ const WORDS = new Set([
   frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha
   query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
+  above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
+  percent percentile quarters rating red scale set signs stars symbols text than to traffic triangles unique values whole
   activities calls companies deals emails events invoices opportunities orders policies products
   system tasks tickets users deal task order product call נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
     /\s+/,
@@ -50,9 +52,10 @@ const USUAL_TEXT =
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
-  // The types of cells, then a colour.
+  // The types of cells, then a colour, and the hash of a password.
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
+  '[0-9A-F]{4}',
   `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
   // An unknown printer resolution.
   String.raw`42949672\d\d`,
@@ -125,6 +128,7 @@ export class AllowedText implements XmlHandler {
   /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
+  readonly #ofNames = new Map<string, boolean>();
   /** The rule of the open element, and the rules of its ancestors; `null` inside an element that is not allowed. */
   #rule: Rule | null;
   readonly #parents: (Rule | null)[] = [];
@@ -172,7 +176,7 @@ export class AllowedText implements XmlHandler {
     this.#text = '';
     if (text === '') return;
     const rule = this.#rule;
-    const holds = rule?.text ? this.#isAllowed(text) : USUAL_TEXT.test(text);
+    const holds = rule?.text ? this.#isAllowed(text, rule.name) : USUAL_TEXT.test(text);
     if (rule && !holds) this.#report(rule.name);
   }
 
@@ -192,15 +196,17 @@ export class AllowedText implements XmlHandler {
     if (localName(name) === 'Ignorable') return value.split(' ').every((prefix) => `xmlns:${prefix}` in attributes);
     // The settings decide which sheets are allowed.
     if (element === 'sheet' && name === 'name') return isAllowedName(value, this.#names.settings);
-    return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
+    return this.#isAllowed(value, name, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
   }
 
-  #isAllowed(value: string, attribute = false): boolean {
-    const judged = attribute ? this.#attributes : this.#texts;
+  /** @param place the name of the element or attribute */
+  #isAllowed(value: string, place: string, attribute = false): boolean {
+    const isName = NAMES.has(place);
+    const judged = isName ? this.#ofNames : attribute ? this.#attributes : this.#texts;
     const earlier = judged.get(value);
     if (earlier !== undefined) return earlier;
     if (value.length > LONGEST_JUDGED) return false;
-    const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
+    const formal = !isName && (FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value)));
     const allowed = formal || this.#isMentioned(value) || isAllowedName(value, this.#names.settings);
     if (judged.size < MOST_CACHED) judged.set(value, allowed);
     return allowed;

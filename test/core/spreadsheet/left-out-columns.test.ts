@@ -75,6 +75,28 @@ describe('with a left-out column, a workbook is stopped by', () => {
       `</sheetData><headerFooter><oddHeader>&amp;C${CANARY}&amp;A</oddHeader></headerFooter>`,
     ],
     ['a code name', '<dimension', `<sheetPr codeName="${CANARY}"/><dimension`],
+    ['a number as a code name', '<dimension', '<sheetPr codeName="12345678"/><dimension'],
+    [
+      'the text of a rule',
+      '</sheetData>',
+      `</sheetData><conditionalFormatting><cfRule text="${CANARY}"/></conditionalFormatting>`,
+    ],
+    [
+      'a value for a rule',
+      '</sheetData>',
+      '</sheetData><conditionalFormatting><cfRule type="iconSet"><iconSet><cfvo type="num" val="12345678"/></iconSet></cfRule></conditionalFormatting>',
+    ],
+    [
+      'a list of values',
+      '</sheetData>',
+      `</sheetData><dataValidations><dataValidation type="list"><formula1>"${CANARY}"</formula1></dataValidation></dataValidations>`,
+    ],
+    [
+      'a number to choose',
+      '</sheetData>',
+      '</sheetData><dataValidations><dataValidation type="list"><formula1>12345678</formula1></dataValidation></dataValidations>',
+    ],
+    ['a prompt', '</sheetData>', `</sheetData><dataValidations><dataValidation prompt="${CANARY}"/></dataValidations>`],
   ])('%s', async (_, from, to) => {
     await withheld(inPart(/sheet1/, from, to));
   });
@@ -148,7 +170,14 @@ describe('with a left-out column, a workbook is stopped by', () => {
   test.each<[type: string, xml: string]>([
     [CORE, `<cp:coreProperties><dc:creator>${CANARY}</dc:creator></cp:coreProperties>`],
     [CORE, `<cp:coreProperties><dc:title>${CANARY}</dc:title></cp:coreProperties>`],
+    [CORE, '<cp:coreProperties><dc:title>12345678</dc:title></cp:coreProperties>'],
+    [CORE, '<cp:coreProperties><cp:keywords>31234</cp:keywords></cp:coreProperties>'],
     [CORE, '<cp:coreProperties><dc:title/>12345678</cp:coreProperties>'],
+    [`${OFFICE}.extended-properties+xml`, '<Properties><Manager>12345678</Manager></Properties>'],
+    [
+      `${OFFICE}.spreadsheetml.table+xml`,
+      '<table><tableColumns><tableColumn totalsRowLabel="31234"/></tableColumns></table>',
+    ],
     [`${OFFICE}.extended-properties+xml`, `<Properties><Company>${CANARY}</Company></Properties>`],
     [`${OFFICE}.custom-properties+xml`, `<Properties><property name="${CANARY}"/></Properties>`],
     [`${OFFICE}.spreadsheetml.calcChain+xml`, `<calcChain><c r="${CANARY}"/></calcChain>`],
@@ -279,6 +308,35 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         '<a:theme name="Office Theme"><a:latin typeface="Calibri Light"/></a:theme>',
       ),
     ],
+    [
+      'colours and icons by value',
+      inPart(
+        /sheet1/,
+        '</sheetData>',
+        '</sheetData><conditionalFormatting sqref="A1:A9"><cfRule type="colorScale" priority="1"><colorScale><cfvo type="min"/><cfvo type="percentile" val="50"/><color rgb="FFF8696B"/></colorScale></cfRule><cfRule type="iconSet" priority="2"><iconSet iconSet="3TrafficLights1"><cfvo type="percent" val="67"/></iconSet></cfRule><cfRule type="duplicateValues" dxfId="0" priority="3"/></conditionalFormatting>',
+      ),
+    ],
+    [
+      'a limit for the length of a cell',
+      inPart(
+        /sheet1/,
+        '</sheetData>',
+        '</sheetData><dataValidations count="1"><dataValidation type="textLength" operator="lessThan" allowBlank="1" sqref="B2:B9"><formula1>9</formula1></dataValidation></dataValidations>',
+      ),
+    ],
+    [
+      'protection with a password',
+      inPart(/sheet1/, '</sheetData>', '</sheetData><sheetProtection password="83AF" sheet="1"/>'),
+    ],
+    [
+      'a sorted filter',
+      inPart(
+        /sheet1/,
+        '</sheetData>',
+        '</sheetData><autoFilter ref="A1:B2"><sortState ref="A2:B2"><sortCondition ref="A2"/></sortState></autoFilter>',
+      ),
+    ],
+    ['advice to open it for reading only', inMain('<fileSharing readOnlyRecommended="1"/>')],
     [
       'a number format with a currency',
       inPart(
