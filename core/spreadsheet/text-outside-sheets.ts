@@ -34,15 +34,18 @@ const JUDGED: [type: RegExp, root: string][] = [
   [/\bofficedocument\.drawing\+xml$/, 'wsDr'],
 ];
 
-/** Parts without a media type of their own. PyExcelerate does not declare its styles. */
+/** Parts without a media type of their own. PyExcelerate does not declare its styles, and no part refers to them. */
 const JUDGED_BY_NAME = new Map([
   ['[content_types].xml', 'Types'],
   ['xl/styles.xml', 'styleSheet'],
 ]);
 
 /** The root element of a part; `undefined` for a part that is not allowed if columns are left out. */
-const rootOf = ({ parts }: Workbook, part: string) =>
-  JUDGED_BY_NAME.get(part.toLowerCase()) ?? JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
+function rootOf({ parts, styles }: Workbook, part: string): string | undefined {
+  const name = part.toLowerCase();
+  if (name === styles) return 'styleSheet';
+  return JUDGED_BY_NAME.get(name) ?? JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
+}
 
 /** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {

@@ -28,8 +28,10 @@ export interface Workbook {
   strings: SharedStrings;
   /** Findings, in words, of text in the part of the shared texts that is not a shared text. */
   stringsText: ReadonlySet<string>;
-  /** The parts that were read for the rows of the sheets, by their lower-case names. */
+  /** The parts of the sheets and of the shared texts, by their lower-case names. */
   read: ReadonlySet<string>;
+  /** The part of the styles, by its lower-case name. */
+  styles: string | undefined;
 }
 
 /**
@@ -49,9 +51,9 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
     ...sheet,
     rows: (findings?: SheetFindings) => sheetRows(parts.read(sheet.part), context, findings),
   }));
-  const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
-  const lowered = new Set(read.map((part) => part.toLowerCase()));
-  return { sheets, archive, parts, strings, stringsText: text.found, read: lowered };
+  const read = new Set([...sheets.map((sheet) => sheet.part), part ?? []].flat().map((name) => name.toLowerCase()));
+  const styles = main.styles?.toLowerCase();
+  return { sheets, archive, parts, strings, stringsText: text.found, read, styles };
 }
 
 /** A package of parts (ECMA-376, part 2). Names of parts have no leading slash; letter case does not matter. */

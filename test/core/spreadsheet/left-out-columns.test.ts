@@ -160,6 +160,19 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['a content type', inPart(/Content_Types/, '</Types>', `<Default ContentType="application/${CANARY}"/></Types>`)],
     ['the name of a part', withPart(`xl/theme/${CANARY}.xml`, `${OFFICE}.theme+xml`, '<a:theme/>')],
     ['a part without a type', (parts) => [...parts, { name: 'xl/note', content: CANARY }]],
+    [
+      'text in styles of another type and name',
+      (parts) =>
+        inPart(
+          /styles/,
+          '</styleSheet>',
+          `${CANARY}</styleSheet>`,
+        )(inPart(/Content_Types/, /[^"]*styles\+xml/, 'application/xml')(parts)).map(({ content, ...part }) => ({
+          ...part,
+          name: part.name.replace('styles.xml', 'style.xml'),
+          content: String(content).replace(/styles\.xml/g, 'style.xml'),
+        })),
+    ],
     ['a part that is not XML', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, CANARY)],
     ['text in a theme', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, `<a:theme>${CANARY}</a:theme>`)],
   ])('%s', async (_, change) => {
