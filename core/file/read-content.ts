@@ -216,7 +216,7 @@ async function withArchive(
 function containerTexts({ name, others }: { name: string; others: boolean }): string[] {
   return [
     ...(isAllowedName(name) ? [] : ['the name of the file in the archive']),
-    ...(others ? ['comments or extra fields of the archive'] : []),
+    ...(others ? ['other names, comments or extra fields of the archive'] : []),
   ];
 }
 

@@ -36,7 +36,7 @@ export interface ZipArchive {
   verify(): Promise<void>;
   /** Whether bytes belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
   hasUnlisted(): boolean;
-  /** Whether a comment or an extra field may hold text, after `verify`. */
+  /** Whether a comment, an extra field, or the name of a folder or empty file may hold text, after `verify`. */
   hasTexts(): boolean;
 }
 
@@ -218,7 +218,9 @@ function holdsText(raw: Buffer, entry: Entry): boolean {
 const isOfName = (name: string, entry: Entry) => name === nameOf(entry) && isAllowedName(entry.fileNameRaw.toString());
 
 function hasTexts({ comment }: ZipFile, listed: Entry[]): boolean {
-  const has = (entry: Entry) => entry.fileCommentLength > 0 || holdsText(entry.extraFieldRaw, entry);
+  // Names of files with content are judged together with their content.
+  const isNamed = (entry: Entry) => entry.uncompressedSize === 0 && !isAllowedName(nameOf(entry));
+  const has = (entry: Entry) => entry.fileCommentLength > 0 || isNamed(entry) || holdsText(entry.extraFieldRaw, entry);
   return comment.length > 0 || listed.some(has);
 }
 

@@ -17,7 +17,7 @@ const WORDS = new Set([
   macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
   externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
-  pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
+  ds store macosx thumbs db desktop ini empty pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
   apache aspose axlsx book caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers oclc ooxml rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
   frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area

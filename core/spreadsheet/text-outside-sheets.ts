@@ -88,5 +88,5 @@ export async function textOutsideSheets(workbook: Workbook, names: AllowedNames)
     });
     found.push(...text.found);
   }
-  return archive.hasTexts() ? [...found, 'comments or extra fields of the archive'] : found;
+  return archive.hasTexts() ? [...found, 'other names, comments or extra fields of the archive'] : found;
 }

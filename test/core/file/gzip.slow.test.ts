@@ -86,7 +86,7 @@ describe('the header of gzip', () => {
     return Buffer.concat([bytes.subarray(0, 10), Buffer.from(fields, 'latin1'), bytes.subarray(10)]);
   };
   const NAME = 'the name of the file in the archive';
-  const OTHERS = 'comments or extra fields of the archive';
+  const OTHERS = 'other names, comments or extra fields of the archive';
 
   test.each<[string, number, string, string[]]>([
     ['nothing', 0, '', []],

@@ -92,6 +92,18 @@ describe('text of the archive itself', () => {
     expect(await kindsOf({ ...FILE, ...more })).toEqual([expect.stringContaining('comments')]);
   });
 
+  test.each<[string, boolean]>([
+    ['export/', false],
+    ['__MACOSX/', false],
+    ['.DS_Store', false],
+    ['Dan Cohen/', true],
+    ['039123456/Thumbs.db', true],
+  ])('includes the unusual name of a folder or an empty file: %s', async (name, unusual) => {
+    const { facts } = await read(zipOfFiles(FILE, { name, content: '' }));
+
+    expect(facts.content?.elsewhere).toBe(unusual ? 1 : 0);
+  });
+
   test('includes a name that an extra field replaces', async () => {
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32LE(crc32('dan.csv'));

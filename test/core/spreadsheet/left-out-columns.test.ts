@@ -159,6 +159,8 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ],
     ['a content type', inPart(/Content_Types/, '</Types>', `<Default ContentType="application/${CANARY}"/></Types>`)],
     ['the name of a part', withPart(`xl/theme/${CANARY}.xml`, `${OFFICE}.theme+xml`, '<a:theme/>')],
+    ['the name of an empty part', (parts) => [...parts, { name: `xl/${CANARY}.bin`, content: '' }]],
+    ['the name of a folder', (parts) => [...parts, { name: `${CANARY}/`, content: '' }]],
     ['a part without a type', (parts) => [...parts, { name: 'xl/note', content: CANARY }]],
     [
       'text in styles of another type and name',
