@@ -1,8 +1,6 @@
-import { createReadStream, statfsSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createReadStream, statSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
-import { fileSource } from '../core/file/byte-source.ts';
 import { readContent } from '../core/file/read-content.ts';
 import type { CheckJob, CheckReading } from './check-files.ts';
 import { doJob } from './child.ts';
@@ -26,10 +24,13 @@ await doJob(async (job: CheckJob): Promise<CheckReading> => {
 async function publish({ file, columns }: CheckJob): Promise<number | null> {
   const names = columnNames(columns + 1);
   const fields = names.map((name, place) => ({ name, label: `שדה ${place}` }));
-  const { bavail, bsize } = statfsSync(tmpdir());
-  const { facts } = await readContent(fileSource(file, statSync(file).size), {
+  const source = {
+    size: statSync(file).size,
+    read: (start: number, to: number) => createReadStream(file, { start, end: to - 1, highWaterMark: 256 * 1024 }),
+  };
+  const { facts } = await readContent(source, {
     ...{ what: 'The file', contentType: '', undeclaredEnd: false, secondsLeft: () => 900 },
-    ...{ maxBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize },
+    maxBytes: Number.MAX_SAFE_INTEGER,
     expected: {
       ...{ columns: names.slice(0, -1), fields, excepted: fields.slice(-1), hiddenInTables: names.slice(1, 2) },
       ...{ labels: {}, opaque: [], headerless: false, formats: ['csv', 'xlsx'] },

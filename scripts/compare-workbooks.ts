@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import { fileSource } from '../core/file/byte-source.ts';
+import { createReadStream, statSync } from 'node:fs';
 import { ReadingBudget } from '../core/file/reading-limits.ts';
 import { openZip } from '../core/file/zip-archive.ts';
 import { unescaped } from '../core/spreadsheet/cell-text.ts';
@@ -34,7 +33,8 @@ type Kind = 'n' | 'd' | 'c' | 'b' | 's';
 
 /** Finds the first cell that the readers read differently. */
 async function compare({ file, sheets }: Read): Promise<Comparison> {
-  const archive = await openZip(fileSource(file, statSync(file).size), new ReadingBudget(LIMITS));
+  const read = (start: number, to: number) => createReadStream(file, { start, end: to - 1 });
+  const archive = await openZip({ size: statSync(file).size, read }, new ReadingBudget(LIMITS));
   const workbook = await openWorkbook(archive);
   for (const sheet of sheets) {
     const ours = workbook.sheets.find(({ name }) => name === sheet.name);

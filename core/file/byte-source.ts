@@ -39,21 +39,6 @@ export async function unpackToDisk(
   }
 }
 
-/** A file on the disk. @param size in bytes */
-export function fileSource(path: string, size: number): ByteSource {
-  return {
-    size,
-    async *read(from, to) {
-      const file = await open(path);
-      try {
-        yield* bytesIn(file, from, to);
-      } finally {
-        await file.close();
-      }
-    },
-  };
-}
-
 async function* bytesIn(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, to - from));
   for (let at = from; at < to; ) {

@@ -8,13 +8,12 @@ import { createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel.ts';
-import { fileSource } from '../../core/file/byte-source.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { tempDir } from '../support/project.ts';
 import { pythonWith } from '../support/python-with.ts';
-import { all, readSheet } from '../support/workbook.ts';
+import { all, readSheet, sourceOf } from '../support/workbook.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -78,8 +77,7 @@ test(
     });
 
     expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(LIMIT_MB);
-    const size = readFileSync(path).length;
-    const read = await readSheet(fileSource(path, size), COLUMNS);
+    const read = await readSheet(sourceOf(readFileSync(path)), COLUMNS);
     expect(read.rows).toEqual(ROWS);
   },
   WITHIN_MS,

@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { fileSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
 import { tempDir } from '../support/project.ts';
 import { pythonWith } from '../support/python-with.ts';
 import { TEST_SEED } from '../support/seeds.ts';
-import { AMPLE, all, readSheet } from '../support/workbook.ts';
+import { AMPLE, all, readSheet, sourceOf } from '../support/workbook.ts';
 
 const COUNT = process.env.CI ? 300 : 1500;
 const LARGEST_BYTES = 512 * 1024 * 1024;
@@ -26,7 +25,7 @@ const madeSchema = z.object({
 const EXPECTED_KINDS = ['hidden sheets', 'a name of a sheet', 'formulas'];
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
-  const source = fileSource(file, statSync(file).size);
+  const source = sourceOf(readFileSync(file));
   const { header, content, rows } = await readSheet(source, columns);
   const records = await all(fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content }, AMPLE));
   const kinds = content.elsewhereKinds.filter((kind) => !EXPECTED_KINDS.includes(kind));
