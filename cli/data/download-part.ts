@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { measured } from '../../core/updates/line-blocks.ts';
+import { measured } from '../../core/updates/lines.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';

@@ -12,7 +12,7 @@ import { configurationFile, readConfiguration } from '../../core/config/configur
 import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { measured } from '../../core/updates/line-blocks.ts';
+import { measured } from '../../core/updates/lines.ts';
 import { CSV, csvToJsonl } from '../../core/updates/read-csv.ts';
 import { JSONL } from '../../core/updates/read-updates.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';

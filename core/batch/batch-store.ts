@@ -1,11 +1,11 @@
-import { buffer } from 'node:stream/consumers';
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS, QUICK_READ_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { RunError } from '../errors.ts';
 import { type Bucket, createBucket } from '../storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../storage/upload.ts';
-import { FOUND_VALID, isProblem, readJsonLines, type UpdateRecord } from '../updates/read-updates.ts';
+import { linesOf } from '../updates/lines.ts';
+import { FOUND_VALID, isProblem, JSONL, type UpdateEntry, type UpdateRecord } from '../updates/read-updates.ts';
 import type { Batch, Chunk } from './batch-state.ts';
 
 const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
@@ -61,9 +61,10 @@ export async function readRecords(
   { from, to, firstLine: line }: Pick<Chunk, 'from' | 'to' | 'firstLine'>,
 ): Promise<UpdateRecord[]> {
   const part = await store.stream(inputKey, { from, to, etag });
-  const bytes = part && (await buffer(part.chunks));
-  const entries = bytes && readJsonLines({ bytes, from, line }, FOUND_VALID);
-  if (entries && !entries.some(isProblem)) return entries as UpdateRecord[];
+  const entries: UpdateEntry[] = [];
+  const pieces = part ? JSONL(linesOf(part.chunks, { from, line }), FOUND_VALID) : [];
+  for await (const found of pieces) entries.push(...found);
+  if (part && !entries.some(isProblem)) return entries as UpdateRecord[];
   throw new RunError('StorageConflict', `The object at ${inputKey} is no longer the one that was validated.`);
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
+import { LONGEST_LINE, linesOf } from '../updates/lines.ts';
 import { type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
 
 /** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
@@ -73,7 +73,7 @@ function mismatch(line: number): RunError {
 }
 
 async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }> {
-  for await (const block of lineBlocks(bytes)) {
-    for (const { line, bytes: text } of linesIn(block)) yield { line, text: text.toString() };
+  for await (const lines of linesOf(bytes)) {
+    for (const { line, bytes: text } of lines) yield { line, text: text.toString() };
   }
 }

@@ -1,5 +1,5 @@
 import { ofOneFund } from '../updates/customer-fields.ts';
-import { LONGEST_LINE, measured } from '../updates/line-blocks.ts';
+import { LONGEST_LINE, measured } from '../updates/lines.ts';
 import { isProblem, readUpdates, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
 import { type Problem, STRICT } from '../updates/update-line.ts';
 import { type Chunk, MOST_CHUNKS } from './batch-state.ts';

@@ -2,7 +2,7 @@ import { finished } from 'node:stream/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { RunError } from '../errors.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
-import { type LineBlock, LONGEST_LINE, textStart } from './line-blocks.ts';
+import { type Line, LONGEST_LINE } from './lines.ts';
 import {
   isProblem,
   type RecordCheck,
@@ -18,9 +18,11 @@ import { keepsDigits, numberOf, type Problem, shownName, unknownField } from './
  * empty cell, quoted or not, does not change its field. Unquoted `\N` means `null`. An empty text needs JSON Lines.
  * Reading ends at a misplaced quotation mark, because it is not known where the next record begins.
  */
-export const CSV: UpdateReader = (blocks, check) => new CsvReader(check).read(blocks);
+export const CSV: UpdateReader = (pieces, check) => new CsvReader(check).read(pieces);
 
 type Cells = (string | null)[];
+
+const LINE_BREAK = Buffer.from('\n');
 
 const LONE_CR = 'has a carriage return (CR) without a line feed (LF): save the file with LF or CRLF line breaks';
 const TOO_LONG = `${tooLongLine(0).sentence}, or opens a quotation mark that is never closed`;
@@ -63,11 +65,11 @@ class CsvReader {
     this.#parser.on('error', () => undefined);
   }
 
-  async *read(blocks: AsyncIterable<LineBlock>): AsyncGenerator<UpdateEntry[], void> {
-    for await (const block of blocks) {
-      const text = block.bytes.subarray(textStart(block));
+  async *read(pieces: AsyncIterable<Line[]>): AsyncGenerator<UpdateEntry[], void> {
+    for await (const lines of pieces) {
+      const text = Buffer.concat(lines.flatMap(({ bytes }) => [bytes, LINE_BREAK]));
       const error = await new Promise((resolve) => this.#parser.write(text, resolve));
-      if (error) this.#failed(error);
+      if (error && !this.#stopped) this.#failed(error);
       yield this.#entries.splice(0);
       if (this.#stopped) return;
     }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord, jsonOrUndefined } from '../json.ts';
-import { type LineBlock, LONGEST_LINE, lineBlocks, linesIn, nextLine } from './line-blocks.ts';
+import { type Line, LONGEST_LINE, linesOf } from './lines.ts';
 import {
   hasId,
   type LineRules,
@@ -30,12 +30,12 @@ export function isProblem(entry: UpdateEntry): entry is Problem {
   return 'sentence' in entry;
 }
 
-/** Reads the blocks of one file, for one of the formats. It may end before the last block. */
-export type UpdateReader = (blocks: AsyncIterable<LineBlock>, check: RecordCheck) => AsyncIterable<UpdateEntry[]>;
+/** Reads the lines of one file, for one of the formats. It may end before the last line. */
+export type UpdateReader = (pieces: AsyncIterable<Line[]>, check: RecordCheck) => AsyncIterable<UpdateEntry[]>;
 
 /** The reader of JSON Lines. The reader of CSV is in `read-csv.ts`; only the command uses it. */
-export const JSONL: UpdateReader = async function* (blocks, check) {
-  for await (const block of blocks) yield readJsonLines(block, check);
+export const JSONL: UpdateReader = async function* (pieces, check) {
+  for await (const lines of pieces) yield lines.flatMap((line) => readLine(line, check));
 };
 
 /**
@@ -50,56 +50,48 @@ export async function* readUpdates(
   rules = STRICT,
   counted = { lines: 0 },
 ): AsyncGenerator<UpdateEntry, void> {
-  const unreadable: Problem[] = [];
+  let unreadable: Line | undefined;
   const readable = async function* () {
-    for await (const block of lineBlocks(bytes)) {
-      unreadable.push(...unreadableIn(block));
-      if (unreadable.length > 0) return;
-      counted.lines = nextLine(block) - 1;
-      yield block;
+    for await (const lines of linesOf(bytes)) {
+      const bad = lines.find((line) => !isText(line));
+      const good = bad ? lines.slice(0, lines.indexOf(bad)) : lines;
+      counted.lines = good.at(-1)?.line ?? counted.lines;
+      yield good;
+      unreadable = bad;
+      if (bad) return;
     }
   };
   let isEmpty = true;
   for await (const entries of read(readable(), createRecordCheck(rules))) {
-    if (unreadable.length > 0) break;
+    if (unreadable) break;
     if (entries.length > 0) isEmpty = false;
     yield* entries;
   }
-  if (unreadable.length > 0) yield* unreadable;
+  if (unreadable) yield notText(unreadable);
   else if (isEmpty) yield { ...OF_FILE, sentence: counted.lines === 0 ? 'is empty' : 'holds no record to update' };
 }
 
-const LF = 0x0a;
 const OF_FILE = { line: 0, field: null };
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 
-/** The first line that is not UTF-8 or has a NUL character, as a block that never reached the disk has. */
-function unreadableIn(block: LineBlock): Problem[] {
+/** Whether a line is UTF-8 without NUL characters, which a block that never reached the disk has. */
+function isText({ bytes }: Line): boolean {
   // The start of a line that is too long may end within a character.
-  const isCut = block.bytes.length > LONGEST_LINE && !block.bytes.includes(LF);
-  const isGood = ({ bytes }: LineBlock) => !bytes.includes(0) && (isCut || isUtf8(bytes));
-  const first = isGood(block) ? undefined : [...linesIn(block)].find((line) => !isGood(line));
-  if (!first) return [];
-  const { line, bytes } = first;
+  return !bytes.includes(0) && (bytes.length > LONGEST_LINE || isUtf8(bytes));
+}
+
+function notText({ line, bytes }: Line): Problem {
   const hasNul = bytes.includes(0);
   // UTF-16, workbooks, archives and other binary files have such bytes at their start.
-  if (line === 1 && hasNul) return [{ ...OF_FILE, sentence: NOT_A_TEXT }];
+  if (line === 1 && hasNul) return { ...OF_FILE, sentence: NOT_A_TEXT };
   const sentence = `${hasNul ? 'has a NUL character' : 'is not UTF-8'}: save the file as UTF-8`;
-  return [{ line, field: null, sentence }];
+  return { line, field: null, sentence };
 }
 
-/** Reads the lines of a block. A blank line is not a record. */
-export function readJsonLines(block: LineBlock, check: RecordCheck): UpdateEntry[] {
-  const entries: UpdateEntry[] = [];
-  for (const { bytes, line, from } of linesIn(block)) {
-    if (bytes.length > LONGEST_LINE) entries.push(tooLongLine(line));
-    else entries.push(...readLine(bytes.toString(), line, from, check));
-  }
-  return entries;
-}
-
-function readLine(text: string, line: number, from: number, check: RecordCheck): UpdateEntry[] {
-  // Blank lines are common in a file made from a CSV or from failed lines.
+/** Reads a line of JSON Lines. A blank line is not a record: a file made from a CSV or from failed lines has some. */
+function readLine({ bytes, line, from }: Line, check: RecordCheck): UpdateEntry[] {
+  if (bytes.length > LONGEST_LINE) return [tooLongLine(line)];
+  const text = bytes.toString();
   if (text.trim() === '') return [];
   const record = jsonOrUndefined(text);
   return isRecord(record)

@@ -36,7 +36,7 @@ import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { measured } from '../../core/updates/line-blocks.ts';
+import { measured } from '../../core/updates/lines.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
 import { chunksText, validateUpdates } from '../../../core/batch/validate-updates.ts';
-import { LONGEST_LINE } from '../../../core/updates/line-blocks.ts';
+import { LONGEST_LINE } from '../../../core/updates/lines.ts';
 import { CSV } from '../../../core/updates/read-csv.ts';
 import { JSONL, type UpdateReader } from '../../../core/updates/read-updates.ts';
 import { runs } from '../../support/runs.ts';

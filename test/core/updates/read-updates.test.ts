@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { LONGEST_LINE, lineBlocks } from '../../../core/updates/line-blocks.ts';
+import { LONGEST_LINE, linesOf } from '../../../core/updates/lines.ts';
+import { CSV } from '../../../core/updates/read-csv.ts';
 import { formatOf, JSONL, readUpdates, type UpdateFormat } from '../../../core/updates/read-updates.ts';
 import { expectTexts } from '../../support/screen.ts';
 import { allOf, bytesOf, entriesOf, idOf, problemsText } from './support/lines.ts';
@@ -82,6 +83,18 @@ test.each<[UpdateFormat, string, string]>([
   }
 });
 
+test.each<[UpdateFormat, string]>([
+  ['jsonl', `${good}{"id":"${idOf(2)}","gender":9}\n\0\n${good}`],
+  ['csv', `id,gender\n${idOf(1)},9\n${idOf(2)},9\n${idOf(3)},1\n\0\n${idOf(4)},9\n`],
+  ['csv', `id;gender\n${idOf(1)};"9"9\n`],
+])('%s: reports the same before a line that ends the file, in pieces of any size: %j', async (format, text) => {
+  const reader = format === 'csv' ? CSV : JSONL;
+  const whole = await entriesOf(format, text);
+
+  expect(whole.length).toBeGreaterThan(1);
+  for (const size of [1, 7, 60]) expect(await allOf(readUpdates(reader, bytesOf(text, size)))).toEqual(whole);
+});
+
 test('reports a repeated id even if its line has another problem', async () => {
   const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
 
@@ -127,12 +140,12 @@ test.each(['a.xlsx', 'a.json', 'csv', 'a.csv/b', 'a.constructor', ''])('%j has t
 });
 
 test('passes on only the start of a line that is too long, and the position of the next line', async () => {
-  const blocks = await allOf(lineBlocks(bytesOf(`a\n${'x'.repeat(3 * LONGEST_LINE)}\nb\n`, 20_000)));
+  const pieces = await allOf(linesOf(bytesOf(`a\n${'x'.repeat(3 * LONGEST_LINE)}\nb\n`, 20_000)));
 
-  const [first, start, ...others] = blocks.map(({ bytes, from }) => ({ from, text: bytes.toString() }));
+  const [first, start, ...others] = pieces.flat().map(({ bytes, ...place }) => ({ ...place, text: bytes.toString() }));
   expect([first, ...others]).toEqual([
-    { from: 0, text: 'a\n' },
-    { from: 3 + 3 * LONGEST_LINE, text: 'b\n' },
+    { line: 1, from: 0, text: 'a' },
+    { line: 3, from: 3 + 3 * LONGEST_LINE, text: 'b' },
   ]);
   expect(start?.from).toBe(2);
   expect(start?.text.length).toBeGreaterThan(LONGEST_LINE);
