@@ -9,7 +9,8 @@ import { CLAIM, keysOf } from './batch-store.ts';
 /** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
   APPLIED: 'the CRM confirmed the change',
-  REJECTED: 'the CRM refused the content of the change (400, 404: no such customer, 409, 412, 422): correct the line',
+  REJECTED:
+    'the CRM refused the content of the change (400, 404: no such customer, 409, 412, 422, a 200 with only an error): correct the line',
   FAILED:
     'the CRM did not take the change (401, 403, a 404 with a web page; 423, 429 and busy after the retries): send it again',
   UNKNOWN:
