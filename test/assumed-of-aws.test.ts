@@ -53,11 +53,11 @@ function codesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-/** By what AWS answered, and nothing else. */
+/** Selects by the answer of AWS only. */
 const isRecorded = ({ source }: Row) => source.includes('][') && !source.includes('](');
 const lines = (some: Row[]) => some.map(({ line }) => line);
 
-/** What the product asks of AWS, each with one place where it does. */
+/** The calls, types and integrations of AWS that the product uses, each with one place that uses it. */
 function used(): Map<string, string> {
   const found = new Map(BY_HAND.map((call) => [call, 'transfer/store']));
   for (const file of globSync('{cli,core,lambdas,transfer}/**/*.ts')) {

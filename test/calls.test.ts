@@ -20,7 +20,7 @@ function optionsOf({ options }: Command): string[] {
   return [...options.flatMap(({ short, long }) => [short, long]), '--help'].flatMap((flag) => flag ?? []);
 }
 
-/** What is wrong with a call, such as `list --failed`; `undefined` where nothing is. */
+/** The mistake in a call, such as `list --failed`; `undefined` without a mistake. */
 function problemOf(call: string): string | undefined {
   const [name = '', ...words] = call
     .replace(/"[^"]*"?|'[^']*'?/g, 'TEXT')

@@ -5,7 +5,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 
 /** A file that names nearly all entities is a list of them. */
 const SIGN_OF_A_LIST = ENTITIES.length - 1;
-/** Where the list comes from: the document of the CRM. */
+/** The source of the list: the document of the CRM. */
 const ORIGIN = 'docs/interface/reference.md';
 
 function namesIn(file: string): number {

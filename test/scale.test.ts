@@ -20,7 +20,9 @@ const whole = (value: number) => Math.floor(value).toLocaleString('en');
 const dollars = (value: number) => `$${value < 10 ? value.toFixed(3) : Math.round(value).toLocaleString('en')}`;
 const numberIn = (cell = '') => Number(cell.replace(/[$*,]/g, ''));
 
-/** The rows of the table that begins with that heading, links as their texts. @throws Error where there is none */
+/**
+ * The rows of the table with this first heading; links as their texts. @throws Error if the document has no such table
+ */
 function rowsOf(document: string, heading: string): string[][] {
   const [, behind = ''] = document.split(`| ${heading} |`);
   const [, , ...lines] = behind.split('\n\n')[0]?.split('\n') ?? [];
@@ -29,7 +31,7 @@ function rowsOf(document: string, heading: string): string[][] {
   return rows.map((cells) => cells.slice(1, -1).map((cell) => cell.trim()));
 }
 
-/** Each row about resources, with what the example's deployment takes, and one with all that a configuration can switch on. */
+/** The rows about resources: the numbers of the example deployment, and of a deployment with every option. */
 function resources() {
   const types: Record<string, string> = {
     'EventBridge rules of a bus': 'AWS::Events::Rule',
@@ -53,7 +55,7 @@ function metricsCounted(names: MetricName[]): number {
     .reduce((count, dimensions) => count + (dimensions.includes('entity') ? ENTITIES.length : 1), 0);
 }
 
-/** Each is paid for by the hour in which it has data: one hour a night. */
+/** AWS charges a metric for each hour with data: one hour a night. */
 const metricDollars = (count: number) => ((count * NIGHTS_A_MONTH) / HOURS_A_MONTH) * PRICE.metric;
 
 /** Counted in every hour. */

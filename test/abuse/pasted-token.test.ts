@@ -30,7 +30,10 @@ const REFUSED: [string, (token: string) => unknown][] = [
   ['a key of a sort', (token) => ({ entity: 'leads', sorts: [token] })],
 ];
 
-/** Where any text is taken, and sent to the CRM: it stays in the state and in the manifest, whose `request` it is. */
+/**
+ * The keys that accept any text and send it to the CRM. The text stays in the state and in the `request` of the
+ * manifest.
+ */
 const TAKEN: [string, (token: string) => unknown][] = [
   ['the comment', (token) => ({ entity: 'leads', Comment: token })],
   ['the value of a filter', (token) => ({ entity: 'leads', filters: [{ field: 'id', value: token }] })],

@@ -19,7 +19,7 @@ const noStack = (error: string, message: string, status = 403): Part => ({
 const denied = (right: string) => `User: arn:aws:iam::1:user/x is not authorized to perform: ${right}`;
 const otherRelease = stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined });
 
-/** What is wrong with the account, the exit code, and a command line that meets it. */
+/** A fault of the account, the exit code, and a command line that finds the fault. */
 const ROWS: [what: string, code: number, line: string, ...parts: Part[]][] = [
   ['an unknown run', 2, 'follow leads-nihgt', runs],
   ['an entity without a run', 2, 'logs leads'],

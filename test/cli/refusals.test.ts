@@ -13,7 +13,7 @@ clockAt('2026-11-20T12:00:00Z');
 const NOWHERE = `--deployment test --endpoint-url ${DEAD_ADDRESS} --region us-east-1`;
 const CRM = '--crm-url https://crm.test/api/v1 --auth-url https://auth.test';
 
-/** Command lines that are refused before any call. Those without `--deployment` are of a deployment that is nowhere. */
+/** Command lines that are refused before any call. The deployment of lines without `--deployment` does not exist. */
 const LINES = `
 export --deployment x
 folow --deployment x

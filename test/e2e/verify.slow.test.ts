@@ -43,9 +43,9 @@ afterAll(async () => {
   await system?.close();
 });
 
-/** For results that come. */
+/** The pace for results that arrive. */
 const PATIENT = { everyMs: 20, patienceMs: 120_000, runMs: 150_000 };
-/** For results that never come. */
+/** The pace for results that never arrive. */
 const IMPATIENT = { ...PATIENT, patienceMs: 300 };
 
 function verified(ids: string[], options: Partial<VerifyOptions> = {}) {

@@ -95,55 +95,6 @@ describe('a successful run', () => {
   );
 });
 
-describe('a slow run', () => {
-  test('waits and checks the status again while the export is pending', async () => {
-    const run = await walk({ ...HAPPY, CheckStatus: [PENDING, PENDING, READY] });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toContain(
-      'WaitBeforeCheck CheckStatus WaitBeforeCheck CheckStatus WaitBeforeCheck CheckStatus DownloadFile',
-    );
-    expect(run.seconds).toBe(15 + 20 + 20);
-  });
-
-  test('checks the status again if the file is not ready yet', async () => {
-    const NOT_READY = { outcome: 'NOT_READY', waitSeconds: 30 };
-
-    const run = await walk({ ...HAPPY, CheckStatus: [READY, READY], DownloadFile: [NOT_READY, STORED] });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toContain('DownloadFile WaitBeforeCheck CheckStatus DownloadFile PublishFile');
-  });
-
-  test.each([
-    ['CreateExport', 'CrmUnavailable', 'CreateExport WaitBeforeCreate CreateExport'],
-    ['CheckStatus', 'RateLimited', 'CheckStatus WaitBeforeCheck CheckStatus'],
-    ['DownloadFile', 'DownloadIncomplete', 'DownloadFile WaitBeforeDownload DownloadFile'],
-    ['PublishFile', 'StorageUnavailable', 'PublishFile WaitBeforePublish PublishFile'],
-  ] as const)('repeats %s after a wait if it fails with %s', async (step, name, loop) => {
-    const run = await walk({ ...HAPPY, [step]: [new RunError(name, 'It did not answer.'), ...(HAPPY[step] ?? [])] });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toContain(loop);
-  });
-
-  test('waits as long as the CRM requests', async () => {
-    const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1234 });
-
-    const run = await walk({ ...HAPPY, CheckStatus: [refused, READY] });
-
-    expect(run.seconds).toBe(15 + 1234);
-  });
-
-  test('fails at its deadline with the error that delayed it', async () => {
-    const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1_000_000 });
-
-    const run = await walk({ ...HAPPY, CheckStatus: [refused, refused] });
-
-    expect(run).toMatchObject({ status: 'FAILED', error: 'RateLimited', seconds: 21_600 });
-  });
-});
-
 describe('a failed run', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('shows the error of %s and what to do', async (step) => {
     const failure = new RunError('ExportFailed', 'The CRM reports a failure.');

@@ -157,22 +157,6 @@ describe('the stack', () => {
     }
   });
 
-  const { alarms } = exampleDeployment();
-  const configurationWith = (changes: Record<string, unknown>) => digestOf(deployedOf(exampleDeployment(changes)));
-
-  test.each([
-    ['scopes', { crm: { ...crm, scopes: ['openid'] } }],
-    ['the client authentication', { crm: { ...crm, clientAuthentication: 'post' } }],
-    ['updates.allowNull', { updates: { allowNull: true } }],
-    ['a plan', { entities: { leads: { columns: ['id'] } } }],
-    ['filters', { entities: { leads: { filters: [{ field: 'a' }] } } }],
-    ['hours of freshness', { alarms: { ...alarms, freshnessHours: 168 } }],
-    ['another mail address for alarms', { alarms: { ...alarms, email: ['other@example.com'] } }],
-    ['another address of the runbook', { alarms: { ...alarms, runbookUrl: 'https://runbook.example.com' } }],
-  ])('has another configuration with %s', (_, changes) => {
-    expect(configurationWith(changes)).not.toBe(configurationWith({}));
-  });
-
   test('has standard state machines, named after the deployment', () => {
     const machines = allOf(synthesise(fullDeployment()), 'AWS::StepFunctions::StateMachine');
 

@@ -62,7 +62,7 @@ test.concurrent('a second night quarantines and releases meetings, shows changes
   await traces.ended();
 });
 
-/** A local cloud of this test, besides those of the starts. */
+/** A local cloud of this test, besides the local clouds of the starts. */
 async function ownCloud(record: RunRecord): Promise<string> {
   const command = await ensureMinistack({ record });
   return (await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) })).endpoint;

@@ -14,7 +14,7 @@ export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox>
   return sandbox;
 }
 
-/** Calls the API with a token that has all scopes, or with the one given. */
+/** Calls the API with the given token, by default with a token that has all scopes. */
 export function apiOf(sandbox: Sandbox, accessToken = sandbox.issueTokens().accessToken) {
   return (method: string, path: string, body?: unknown): Promise<Response> =>
     fetch(`${sandbox.baseUrl}${path}`, {
@@ -41,7 +41,7 @@ async function fileUrl(api: Api, entity: string, id: string): Promise<string> {
   return z.object({ url: z.url() }).parse(await answer.json()).url;
 }
 
-/** The address of a new, finished export (`jobChecks: 0`); all columns unless told. */
+/** The address of a new, finished export (`jobChecks: 0`); all columns by default. */
 export async function exportedFile(sandbox: Sandbox, entity = 'leads', request: object = {}): Promise<string> {
   const api = apiOf(sandbox);
   const columns = await fieldNamesOf(api, entity);

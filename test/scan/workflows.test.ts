@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 const files = globSync('.github/workflows/*');
 const textOf = (file: string) => readFileSync(file, 'utf8');
 
-/** The blocks of the jobs of a workflow: what is indented below `jobs:`, one for each name. */
+/** The text of each job of a workflow, by the name below `jobs:`. */
 function jobsOf(text: string): string[] {
   const jobs = text.split(/^jobs:\n/m)[1] ?? '';
   return jobs.split(/^ {2}(?=[\w-]+:$)/m).filter((job) => job.trim() !== '');

@@ -61,7 +61,7 @@ export function nightsOf(leads: object = {}, more: Settings = {}) {
   return { bucket, ...nightsIn(bucket, leads, more) };
 }
 
-/** Nights of one entity in a bucket that already contains others. */
+/** Nights of one entity in a bucket that already contains other nights. */
 export function nightsIn(bucket: OpenBucket, leads: object, more: Settings = {}) {
   const settings = deployment({ ...more, entities: { leads } });
   return {

@@ -61,7 +61,7 @@ export async function endAll(): Promise<void> {
   await eventually(() => running.size === 0);
 }
 
-/** What a start of `npm start` has begun, and what there is of it right now. */
+/** The processes and folders of one `npm start`, and which of them exist now. */
 export interface Traces {
   processes: () => number[];
   /** Waits until its processes have ended: a killed process stays for a moment after its parent. */

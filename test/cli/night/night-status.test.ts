@@ -125,7 +125,7 @@ test.each(['ListExecutions', 'DescribeRule'])('exits with 3 if %s is denied', as
   expect(await cli('status')).toMatchObject({ code: 3, stdout: '' });
 });
 
-/** A night of which leads are missing, and a whole one after it. */
+/** A night without leads, and a complete night after it. */
 async function pastNight() {
   const cloud = await deployed(whole);
   for (const [key, night] of [recordedNight('2026-11-18', ['leads']), recordedNight(NIGHT)]) {

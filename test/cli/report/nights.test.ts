@@ -95,7 +95,7 @@ const NIGHTS: [what: string, facts: Facts][] = [
   ],
 ];
 
-/** What the page says of the last night. */
+/** The text of the page about the last night. */
 function lastNightText(facts: Facts): string {
   const { document } = parseHTML(reportPage(nightsOf(facts)));
   const ids = new Set([...document.querySelectorAll('[id]')].map(({ id }) => id));

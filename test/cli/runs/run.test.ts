@@ -118,7 +118,7 @@ const KNOWN_TO_SOME = [
   'warningCount',
 ];
 
-/** Nobody has to act if a later run has replaced a missing table. */
+/** No person has to act if a later run has replaced a missing table. */
 const NEEDING_PERSON = ['failed', 'published without its table'];
 
 test.each(CASES)('a run that is $what has one outcome and the same fields in every command', async (one) => {

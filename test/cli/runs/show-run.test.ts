@@ -204,7 +204,7 @@ test('if manifest, pointer or bucket cannot be read, show prints what it knows w
   expect(shownText(without, {}).match(/Warning: /g)).toHaveLength(without.warnings.length);
 });
 
-/** What is shown of a failed run of a bucket that is missing. */
+/** The screen of a failed run whose bucket is missing. */
 async function withoutBucket() {
   const cloud = await awsWithTarget(bucketRefuses('NoSuchBucket', 404), executions([failed]));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);

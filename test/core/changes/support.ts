@@ -65,7 +65,7 @@ export async function judged(
   };
 }
 
-/** The option of COPY for a table whose rows were made as those of others. */
+/** The option of COPY that gives tables the same row identity. */
 export const IDENTITY = `, KV_METADATA {"crm-export.identity": 'abcdef'}`;
 
 let engine: ReturnType<typeof openDuckDb> | undefined;

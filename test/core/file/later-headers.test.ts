@@ -6,7 +6,7 @@ import { bytesSource, reading } from '../../support/reading.ts';
 import { runs } from '../../support/runs.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
 
-/** Pages that name a left-out or hashed column in words that are no name of it. */
+/** Pages that mention a left-out or hashed column, but not by its name. */
 
 const COLUMNS = ['id', 'name', 'channel', 'notes'];
 const LABELS = ['מזהה', 'Name', 'Channel', 'Notes', 'City', 'Phone', 'Email'];

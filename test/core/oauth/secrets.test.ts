@@ -67,7 +67,7 @@ test('parseSecret names every wrong field of the grant', () => {
   expect(() => parseSecret('s', value, tokensSchema)).toThrow(': refreshToken, expiresAt, obtainedAt, scope');
 });
 
-/** A client whose requests are served so. It repeats requests as the SDK does by default. */
+/** A client whose requests this function answers. It repeats requests as the SDK does by default. */
 async function repeatingClient(serve: Parameters<typeof servedOnLoopback>[0]): Promise<SecretsManagerClient> {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   return new SecretsManagerClient({ endpoint: await servedOnLoopback(serve), region: 'eu-west-1', credentials });

@@ -14,10 +14,10 @@ export interface Answer {
   body: Buffer;
 }
 
-/** One request that has arrived, and the possible actions on it. */
+/** A request that has arrived, and the possible actions on it. */
 export interface Exchange {
   request: Request;
-  /** Passes it on to the server behind. */
+  /** Passes the request on to the real server. */
   done: () => Promise<Answer>;
   answer: (answer: Answer) => void;
   /** Breaks the connection after half of the answer. */

@@ -354,17 +354,6 @@ describe('trouble in the middle of a chunk', () => {
     expect(summary(store)).toEqual(Array(2).fill(['APPLIED', 200, 1, null]));
   });
 
-  test('a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
-    const { store, sent, invoke } = chunkWorld(102);
-    store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
-    store.put(KEYS.stop, '{}');
-
-    await invoke();
-
-    expect(sent).toEqual([]);
-    expect(summary(store).map(([outcome]) => outcome)).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
-  });
-
   test('closes a claim that sent nothing with an empty part', async () => {
     const { store, invoke } = chunkWorld(1, () => new RunError('CrmUnavailable', 'No connection.'));
 

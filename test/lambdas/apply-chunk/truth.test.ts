@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
-import type { CrmExchange } from '../../../core/crm/crm-client.ts';
 import { RunError } from '../../../core/errors.ts';
 import { chunkWorld, inputOf, KEYS, sleepingDeps, summarised } from '../../support/batches.ts';
 import type { FakeBucket } from '../../support/fake-bucket.ts';
@@ -107,29 +106,4 @@ describe('a batch that does not end', () => {
 
     expect(met.store.keys()).not.toContain(KEYS.stop);
   });
-});
-
-test('reports no line as NOT_SENT that a running function of an abandoned chunk sends', async () => {
-  const { store, state, crm, sent, step } = chunkWorld(300);
-  const held = Promise.withResolvers<void>();
-  const inTheMiddle = Promise.withResolvers<void>();
-  const exchange: CrmExchange['exchange'] = async (...call) => {
-    const answer = await crm.exchange(...call);
-    if (sent.length === 20) inTheMiddle.resolve();
-    if (sent.length === 20) await held.promise;
-    return answer;
-  };
-  const unheard = step(state, { crm: { exchange } });
-  await inTheMiddle.promise;
-
-  const results = await summarised({ store, state }, () => {
-    held.resolve();
-    return unheard;
-  });
-  held.resolve();
-  await unheard;
-
-  const applied = results.filter(({ outcome }) => outcome === 'APPLIED').map(({ line }) => line);
-  expect(applied).toEqual(sent);
-  expect(results.filter(({ outcome }) => outcome === 'NOT_SENT')).toHaveLength(300 - sent.length);
 });

@@ -14,7 +14,7 @@ import {
 import { smallWorkbook } from '../../support/workbook.ts';
 import { zipWith } from '../../support/zip.ts';
 
-/** What becomes of ordinary and bad files after nights of 240 rows, and what a release changes for later nights. */
+/** How ordinary and bad files end after nights of 240 rows, and what a release changes for later nights. */
 
 const LEFT_OUT: Setting = { except: true };
 /** The last column has the values of the left-out one. */

@@ -50,7 +50,7 @@ function nameOf(resource: unknown): string {
   return executions ? `execution:NAME${executions}` : resolved(resource);
 }
 
-/** @returns which executions of the state machine an ARN means, such as `:*`; undefined for another ARN */
+/** @returns the end of an ARN of executions of the state machine, such as `:*`; undefined for another ARN */
 export function executionsOf(resource: unknown): string | undefined {
   return /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(JSON.stringify(resource))?.[1];
 }

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { chunkSchema } from '../../../core/batch/batch-state.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { type AnyStepName, STEPS, UPDATE_STEPS } from '../../../core/step/steps.ts';
+import { STEPS, UPDATE_STEPS } from '../../../core/step/steps.ts';
 import { exampleDeployment, feedDeployment, updatingDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { type Definition, definitionOf } from '../../../scripts/template.ts';
 import { exportRun, pathsIn, reachable, stateOf } from '../support/definition.ts';
-import { delaysOf, eventsOf, execute, type Invoke, MOST_EVENTS } from '../support/interpreter.ts';
+import { eventsOf, execute, type Invoke, MOST_EVENTS } from '../support/interpreter.ts';
 import { PlatformError } from '../support/steps.ts';
 
 /** The definitions of both machines. docs/design/export-run.md has the next state for each outcome. */
@@ -103,43 +103,12 @@ describe.each(Object.entries({ ...STEPS, ...UPDATE_STEPS }))('the step %s', (id,
   });
 });
 
-/** In seconds; the comments in step-task.ts give the sums. */
-const IN_RUNS = [
-  [15, 30, 60, 120, 240, 300, 300, 300, 300, 300],
-  [2, 4, 8, 16, 32, 60],
-  [5, 10],
-];
-/** A throttled chunk waits two hours, and its retries are too far apart to fill the history. */
-const OF_CHUNKS = [
-  [120, 240, ...Array<number>(23).fill(300)],
-  [120, 240, 300, 300, 300],
-  [120, 240],
-];
-
-test.each<[id: AnyStepName, level: Definition, expected: number[][]]>([
-  ...(Object.keys(STEPS) as AnyStepName[]).map((id): [AnyStepName, Definition, number[][]] => [
-    id,
-    run,
-    id === 'CreateExport' ? IN_RUNS.slice(0, 1) : IN_RUNS,
-  ]),
-  ['ApplyChunk', child, OF_CHUNKS],
-])('%s waits for the platform as long as step-task.ts says', (id, level, expected) => {
-  expect(stateOf(level, id).Retry?.map(delaysOf)).toEqual(expected);
-});
-
 describe('a run', () => {
-  const SUCCESSES = [
-    ...['AlreadyStarted', 'ChangesUpToDate', 'ChangesWritten', 'ExportPublished', 'ExportStored', 'NotDue'],
-    ...['TableSuperseded', 'TableWritten'],
-  ];
-  const FAILURES = ['ChangesCrashed', 'RunFailed', 'StepCrashed', 'TableCrashed', 'UnknownOutcome'];
-
-  test('ends only in successes and five failures, and is recorded in its night once it has begun', () => {
-    const ends = (type: string) => Object.keys(run.States).filter((id) => run.States[id]?.Type === type);
+  test('is recorded in its night before it ends, once it has begun', () => {
+    const ends = Object.keys(run.States).filter((id) => ['Succeed', 'Fail'].includes(run.States[id]?.Type ?? ''));
     const unrecorded = reachable(run, ['BeginRun'], (id) => id !== 'RecordNight');
 
-    expect([ends('Succeed').sort(), ends('Fail').sort()]).toEqual([SUCCESSES, FAILURES]);
-    expect([...SUCCESSES, ...FAILURES].filter((end) => unrecorded.has(end))).toEqual(['AlreadyStarted', 'NotDue']);
+    expect(ends.filter((end) => unrecorded.has(end)).sort()).toEqual(['AlreadyStarted', 'NotDue']);
   });
 
   test('reads only fields that every answer has, because an absent path ends a run uncaught on AWS', () => {

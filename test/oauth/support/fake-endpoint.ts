@@ -18,7 +18,7 @@ export class FakeEndpoint {
   delayMs = 300;
   /** Whether an answer without rotation repeats the refresh token. */
   sendsRefreshToken = true;
-  /** Called before each call: something that happens meanwhile. */
+  /** Called before each call, so that a test can cause an event at that moment. */
   before: () => unknown = () => undefined;
   /** The faults of the next calls. */
   faults: Fault[] = [];

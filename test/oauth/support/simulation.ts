@@ -100,7 +100,7 @@ export class Simulation {
     return (await this.ask([this.client(options)]))[0] ?? new Error('no answer');
   }
 
-  /** Makes clients ask at once. Expects that each gets the stored token, and so many token calls until now. */
+  /** Makes clients ask at once. Expects that each gets the stored token, and this number of token calls so far. */
   async serves(
     clients: number | GetAccessToken[],
     calls: number,

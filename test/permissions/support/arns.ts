@@ -11,7 +11,7 @@ const PSEUDO: Record<string, string> = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** The values behind a template's references, as they would be once it is deployed. */
+/** The values of a template's references after a deployment. */
 export class Names {
   readonly #template: Template;
 
@@ -19,7 +19,7 @@ export class Names {
     this.#template = template;
   }
 
-  /** The only resource of a type whose logical id begins so. */
+  /** The only resource of a type whose logical id has this prefix. */
   id(type: string, prefix = ''): string {
     const found = Object.entries(this.#template.Resources).filter(
       ([id, it]) => it.Type === type && id.startsWith(prefix),

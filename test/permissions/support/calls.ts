@@ -19,7 +19,10 @@ export function readCalls(directory: string): RecordedCall[] {
   return [...new Set(lines)].filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedCall);
 }
 
-/** The requests that the calls of a function are, with those that AWS makes of them: for KMS, and to find nothing. */
+/**
+ * The requests of a function's calls, and the further requests that AWS derives from them: of KMS, and for absent
+ * objects.
+ */
 export function requestsOf(call: RecordedCall, template: Template, names: Names): Request[] {
   const role = roleOf(call.function, template, names);
   const actions = call.target === '' ? s3Actions(call, names) : [apiAction(call, template, names)];
@@ -77,7 +80,9 @@ const S3_ACTIONS: Record<string, string> = {
   'DELETE of an upload': 's3:AbortMultipartUpload',
 };
 
-/** A part is encrypted under the key that the upload was begun with, which must be opened; a whole object under a new one. */
+/**
+ * A part is encrypted under the data key of its upload, which must be decrypted; a whole object under a new data key.
+ */
 function keyUse(action: string, upload: boolean): string[] {
   if (action === 's3:GetObject') return [OPEN];
   if (action === 's3:PutObject') return upload ? [OPEN, MAKE] : [MAKE];
@@ -123,7 +128,10 @@ function roleOf(step: string, template: Template, names: Names): string {
   return String(names.value(template.Resources[functionId(step, names)]?.Properties.Role));
 }
 
-/** Calls that AWS's own services make with our roles, which no code of ours could note: read from the template. */
+/**
+ * Calls that services of AWS make with our roles. They are derived from the template, because no function can record
+ * them.
+ */
 export function platformCalls(template: Template, names: Names): Request[] {
   return Object.entries(template.Resources).flatMap(([id, { Type, Properties = {} }]) => {
     const value = (part: unknown) => names.value(part);
@@ -173,7 +181,10 @@ const request = (role: string, action: string, resource: string, context: Record
 const tracing = (role: string) =>
   ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'].map((action) => request(role, action, '*'));
 
-/** It invokes what its tasks name, starts, watches and ends the children of its map, and reads the index of them. */
+/**
+ * The machine invokes the functions of its tasks, starts, watches and ends the children of its map, and reads the index
+ * of chunks.
+ */
 function machineCalls(role: string, machine: string, definition: string, names: Names): Request[] {
   const functions = [...definition.matchAll(/"FunctionName":"([^"]+)"/g)].map(([, arn = '']) => arn);
   const invoked = functions.map((arn) => request(role, 'lambda:InvokeFunction', arn));

@@ -43,7 +43,7 @@ export async function decide(
 
 let found: Promise<string> | undefined;
 
-/** The interpreter of the local cloud's environment, looked for once. */
+/** The Python interpreter of the local cloud's environment, found once. */
 function python(): Promise<string> {
   found ??= (async () => {
     const record = await openRunRecord(join(ROOT, '.cache'));

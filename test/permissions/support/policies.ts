@@ -34,7 +34,7 @@ export interface Right {
 
 const listed = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
 
-/** The largest stack that there is, as it goes to AWS: template, names and policies. */
+/** The stack with every option, as it goes to AWS: template, names and policies. */
 export function wholeStack() {
   const template = synthesise(fullDeployment());
   const names = new Names(template);
@@ -64,7 +64,7 @@ function policiesOf(template: Template, names: Names): Policies {
   return { roles: Object.fromEntries(roles), resources: Object.fromEntries([...buckets, ...keys]) };
 }
 
-/** Other kinds of policies would be missed, so there must be none. */
+/** This function reads no other kind of policy, so the stack must have none. */
 function refuseUnread(roles: [string, Resource][], managed: [string, Resource][]): void {
   const unread = [
     ...roles.filter(([, { Properties }]) => Properties.ManagedPolicyArns ?? Properties.Policies),

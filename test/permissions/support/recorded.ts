@@ -6,8 +6,8 @@ import { UNRECORDED, type Unrecorded } from './unrecorded.ts';
 const idOf = (arn: string) => arn.split('/').at(-1) ?? '';
 
 /**
- * Compares what the functions did in the end-to-end tests of this run, faults included, with the policies that go to AWS.
- * A refused call, and a right that no call used, is one line: role, action, resource.
+ * Compares the calls of the functions in this run's end-to-end tests, faults included, with the policies that go to
+ * AWS. A refused call, and a right that no call used, is one line: role, action, resource.
  */
 export async function compareRecorded() {
   const { template, names, policies } = wholeStack();

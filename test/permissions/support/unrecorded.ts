@@ -1,12 +1,15 @@
-/** A right that no end-to-end test uses, and why it is there all the same. */
+/** A right that no end-to-end test uses, and the reason for it. */
 export interface Unrecorded {
-  /** What the logical id of the role begins with. */
+  /** The prefix of the role's logical id. */
   roles: RegExp;
   actions: RegExp;
-  /** What the resource ends with; any, where it is not said. */
+  /** The end of the resource; by default, any resource. */
   resources?: RegExp;
   reason: string;
-  /** Seen on a slow machine only, where a function dies at its timeout in the middle of its work: excused, seen or not. */
+  /**
+   * Only a slow machine uses the right, where a function dies at its time limit: the right is excused even if it is
+   * used.
+   */
   byChance?: true;
 }
 
@@ -17,7 +20,7 @@ export const UNRECORDED: Unrecorded[] = [
     roles: MACHINES,
     actions:
       /^logs:(CreateLogDelivery|GetLogDelivery|UpdateLogDelivery|DeleteLogDelivery|ListLogDeliveries|PutResourcePolicy|DescribeResourcePolicies|DescribeLogGroups)$/,
-    reason: 'Step Functions sets up the delivery of its log with the role of the machine when the machine is made.',
+    reason: 'Step Functions sets up the delivery of its log with the role of the machine when it creates the machine.',
   },
   {
     roles: MACHINES,
@@ -28,19 +31,19 @@ export const UNRECORDED: Unrecorded[] = [
     roles: /^DownloadFileRole/,
     actions: /^s3:GetObject$/,
     reason:
-      'The file of a function that died right behind its last call is looked at by the next one. No fault kills a function just there; ' +
+      'The next function reads the file of a function that died right after its last call. No fault kills a function at that moment; ' +
       'store-trouble.slow.test.ts does: "because a call completed it and died: finds the object".',
     byChance: true,
   },
   {
     roles: /^SummarizeBatchRole/,
     actions: /^s3:AbortMultipartUpload$/,
-    reason: 'The parts of a result that cannot be finished are removed. The local bucket refuses no part.',
+    reason: 'The function removes the parts of a result that it cannot complete. The local bucket refuses no part.',
   },
   {
     roles: /^Write(Table|Changes)Role/,
     actions: /^s3:AbortMultipartUpload$/,
     reason:
-      'The parts of a table or feed that is given up are removed. Those of the end-to-end tests are too small for parts.',
+      'The function removes the parts of an abandoned table or feed. Tables of the end-to-end tests are too small for parts.',
   },
 ];

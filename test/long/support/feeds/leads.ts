@@ -50,7 +50,7 @@ const VALUES: Record<string, (draw: Draw) => string> = {
   active: (draw) => draw.pick(['', 'true', 'false']),
   day: (draw) => draw.pick(['', '2026-02-28', '1999-12-31', '0099-01-01']),
   createdAt: (draw) => draw.pick(['', '2026-11-20T10:00:00Z', '2026-03-27T02:30:00+03:00', '1969-12-31T23:59:59.5Z']),
-  // A name that SQLite reserves, and not a key.
+  // A column whose name SQLite reserves, and which is not a key.
   rowId: (draw) => draw.pick(['1', '2', '3']),
   updatedAt: (draw) => `2026-11-20T10:00:${draw.digits(2)}`,
 };

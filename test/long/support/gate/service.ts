@@ -1,7 +1,7 @@
 import type { Draw, List } from '../../../../sandbox/data/draw.ts';
 import { COLUMNS, type ColumnName, type Texture } from './columns.ts';
 
-/** How a CRM writes the same export every night, and what the settings promise of it. */
+/** How a CRM writes the same export every night, and the promises in the settings about that export. */
 export interface Service {
   kind: 'csv' | 'xlsx';
   compression: null | 'gzip' | 'zip';
