@@ -185,6 +185,8 @@ test.each<[what: string, bytes: string, rowsAbove: number, setting?: Setting]>([
   ['one title', `Leads of November\n${FILE}`, 1],
   ['a title as Excel pads it', `Leads,,\n,,\n${FILE}`, 2],
   ['several titles and an empty line', `Leads\nMade on 2026-11-20, by Dana\n\nPage 1\n${FILE}`, 3],
+  ['a sentence with more commas', `Dear all, these are the leads, made on Monday, by Dana\n${FILE}`, 1],
+  ['such a sentence, with left-out columns', `שלום, מצורף דוח, לפי בקשתך, של הלידים\n\n${FILE}`, 1, LEFT_OUT],
   ['a title, with left-out columns', `Leads\n\n${FILE}`, 1, LEFT_OUT],
   ['a title as wide as two requested columns', `Report;x\nid;name\n${'1;a\n'.repeat(240)}`, 1, TWO_COLUMNS],
   ['a title that is a label', `שם\n\n${FILE}`, 1, LEFT_OUT],
