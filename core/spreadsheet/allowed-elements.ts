@@ -15,7 +15,7 @@ Relationship Id Type Target TargetMode
 workbook conformance Ignorable > fileVersion fileRecoveryPr fileSharing workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst AlternateContent
 fileVersion appName lastEdited lowestEdited rupBuild codeName
 fileRecoveryPr repairLoad
-fileSharing readOnlyRecommended
+fileSharing readOnlyRecommended userName
 AlternateContent > Choice
 Choice Requires > absPath
 absPath url
@@ -27,7 +27,7 @@ workbookView visibility minimized showHorizontalScroll showVerticalScroll showSh
 sheets > sheet
 sheet name sheetId state id
 definedNames > definedName
-definedName name localSheetId hidden
+definedName name localSheetId hidden function vbProcedure
 calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc
 extLst > ext
 ext uri > extCalcPr workbookPr calcFeatures dynamicArrayProperties
@@ -61,11 +61,11 @@ sheetProtection password sheet objects scenarios formatCells formatColumns forma
 autoFilter ref uid > filterColumn sortState
 filterColumn colId hiddenButton showButton
 sortState ref caseSensitive columnSort sortMethod > sortCondition
-sortCondition ref descending
+sortCondition ref descending customList
 mergeCells count > mergeCell
 mergeCell ref
 conditionalFormatting sqref > cfRule
-cfRule type dxfId priority stopIfTrue aboveAverage percent bottom rank stdDev equalAverage > colorScale dataBar iconSet
+cfRule type dxfId priority stopIfTrue aboveAverage percent bottom rank stdDev equalAverage text > colorScale dataBar iconSet
 colorScale > cfvo color
 dataBar minLength maxLength showValue > cfvo color
 iconSet iconSet showValue percent reverse > cfvo
@@ -131,7 +131,9 @@ const WITH_TEXT = new Set(
 /** Elements and attributes that programs fill with texts of people: a long number in them is no number of the format. */
 export const NAMES = new Set(
   `definedName creator lastModifiedBy title subject description keywords category contentStatus Company Manager Template
-  lpstr formula1 formula2 name displayName totalsRowLabel codeName url Target val`.split(/\s+/),
+  lpstr formula1 formula2 name displayName totalsRowLabel codeName url Target val text userName customList`.split(
+    /\s+/,
+  ),
 );
 
 export interface Rule {

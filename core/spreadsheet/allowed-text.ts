@@ -19,12 +19,12 @@ const WORDS = new Set([
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
   ds store macosx thumbs db desktop ini empty pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
-  apache aspose axlsx book caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers oclc ooxml rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
+  apache aspose axlsx book caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers oclc ooxml rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice excela1 calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
   frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha
   query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
   above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
-  percent percentile quarters rating red scale set signs stars symbols text than to traffic triangles unique values whole
+  percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole
   activities calls companies deals emails events invoices opportunities orders policies products
   system tasks tickets users deal task order product call נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
     /\s+/,
@@ -55,7 +55,7 @@ const FORMAL_ATTRIBUTE = whole(
   // The types of cells, then a colour, and the hash of a password.
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
-  '[0-9A-F]{4}',
+  '[0-9a-fA-F]{4}',
   `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
   // An unknown printer resolution.
   String.raw`42949672\d\d`,

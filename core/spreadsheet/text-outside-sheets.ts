@@ -24,7 +24,7 @@ const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'printer settings', 'f
 const JUDGED: [type: RegExp, root: string][] = [
   [/\bpackage\.relationships\+xml$/, 'Relationships'],
   [/\bpackage\.core-properties\+xml$/, 'coreProperties'],
-  [/\bextended-properties\+xml$/, 'Properties'],
+  [/\b(extended|custom)-properties\+xml$/, 'Properties'],
   [/\b(spreadsheetml|ms-excel)\.(sheet|template)\.(macroenabled\.)?main\+xml$/, 'workbook'],
   [/\bspreadsheetml\.styles\+xml$/, 'styleSheet'],
   [/\bspreadsheetml\.table\+xml$/, 'table'],

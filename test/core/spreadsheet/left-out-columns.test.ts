@@ -348,10 +348,24 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       inPart(
         /sheet1/,
         '</sheetData>',
-        '</sheetData><autoFilter ref="A1:B2"><sortState ref="A2:B2"><sortCondition ref="A2"/></sortState></autoFilter>',
+        '</sheetData><autoFilter ref="A1:B2"><sortState ref="A2:B2"><sortCondition ref="A2" customList=""/></sortState></autoFilter>',
       ),
     ],
-    ['advice to open it for reading only', inMain('<fileSharing readOnlyRecommended="1"/>')],
+    [
+      'what LibreOffice adds to a file of Excel',
+      all(
+        withPart('docProps/custom.xml', `${OFFICE}.custom-properties+xml`, '<Properties></Properties>'),
+        inMain(
+          '<definedNames><definedName function="false" hidden="true" localSheetId="0" name="_xlnm._FilterDatabase" vbProcedure="false">Leads!$A$1:$B$3</definedName></definedNames><extLst><ext uri="{7626C862-2A13-11E5-B345-FEFF819CDC9F}"><loext:extCalcPr stringRefSyntax="ExcelA1"/></ext></extLst>',
+        ),
+        inPart(
+          /sheet1/,
+          '</sheetData>',
+          '</sheetData><conditionalFormatting sqref="A2"><cfRule type="duplicateValues" text="" priority="2"/></conditionalFormatting><dataValidations><dataValidation errorStyle="stop" type="textLength"><formula1>9</formula1></dataValidation></dataValidations>',
+        ),
+      ),
+    ],
+    ['advice to open it for reading only', inMain('<fileSharing userName="" readOnlyRecommended="1"/>')],
     [
       'a number format with a currency',
       inPart(
