@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 
@@ -14,6 +15,19 @@ export function jsonOrUndefined(text: string | undefined): unknown {
 export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefined): T | undefined {
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   return parsed.success ? parsed.data : undefined;
+}
+
+/** A string in JSON, and the colon after it if it is a key. */
+const STRING = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/g;
+
+/** A key that an object in a JSON text has twice: `JSON.parse` keeps only its last value. @param value of the text */
+export function repeatedKey(text: string, value: unknown): string | undefined {
+  const surplus = new Map<string, number>();
+  const count = (key: string, by: number) => surplus.set(key, (surplus.get(key) ?? 0) + by);
+  for (const [, key = '', colon] of text.matchAll(STRING))
+    if (colon) count(key.includes('\\') ? JSON.parse(`"${key}"`) : key, 1);
+  for (const [, inner] of entriesIn(value)) if (isRecord(inner)) for (const key of Object.keys(inner)) count(key, -1);
+  return [...surplus].find(([, more]) => more > 0)?.[0];
 }
 
 /** Whether a value is an object with keys, and not an array. */
@@ -40,6 +54,11 @@ export function entriesIn(value: unknown): [key: string, value: unknown][] {
 /** A JSON text that does not depend on the order of keys. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(sorted(value));
+}
+
+/** The SHA-256 of a JSON value, or its first hexadecimal digits. The order of keys does not matter. */
+export function sha256Of(value: unknown, digits = 64): string {
+  return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, digits);
 }
 
 function sorted(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
-import { isRecord } from '../json.ts';
+import { repeatedKey } from '../json.ts';
 import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
@@ -82,20 +82,6 @@ function readJson(path: string): unknown {
     const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
     throw new ConfigurationError(`${path}: is not JSON: ${what}`);
   }
-}
-
-/** A key that an object has twice. JSON.parse keeps the last one, so a setting would be lost silently. */
-function repeatedKey(text: string, value: unknown): string | undefined {
-  const kept: string[] = [];
-  JSON.stringify(value, (_, inner) => {
-    if (isRecord(inner)) kept.push(...Object.keys(inner));
-    return inner;
-  });
-  const written = [...text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)/g)].flatMap(([, key = '', colon]) =>
-    colon ? [String(JSON.parse(key))] : [],
-  );
-  const count = (keys: string[], key: string) => keys.filter((each) => each === key).length;
-  return written.find((key) => count(written, key) > count(kept, key));
 }
 
 function problems(error: z.ZodError): string[] {

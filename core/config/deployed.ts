@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { canonicalText, isRecord, jsonOrUndefined } from '../json.ts';
+import { canonicalText, isRecord, jsonOrUndefined, sha256Of } from '../json.ts';
 import { chosenColumnsOf } from './chosen-columns.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
@@ -103,7 +102,7 @@ function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
   return isRecord(value) ? value : undefined;
 }
 
-/** A digest of a value. It is short, because people see it. The order of keys does not matter. */
+/** A digest of a value. It is short, because people see it. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 8);
+  return sha256Of(value, 8);
 }

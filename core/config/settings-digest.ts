@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { canonicalText } from '../json.ts';
+import { sha256Of } from '../json.ts';
 import type { EntityPlan } from './entity-settings.ts';
 
 /** The version of how settings are read. Raise it if a release reads them differently: tables are then rewritten. */
@@ -13,5 +12,5 @@ export function settingsDigest(plan: Pick<EntityPlan, 'columns' | 'tables'>): st
   const sorted = (names: readonly string[] = []) => [...new Set(names)].sort();
   const { except, hash } = plan.tables ?? {};
   const decides = { rules: RULES, except: sorted(plan.columns.except), tables: sorted(except), hash: sorted(hash) };
-  return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
+  return sha256Of(decides, 16);
 }

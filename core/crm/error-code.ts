@@ -133,9 +133,14 @@ export function saysBusy(
 ): boolean {
   const sent = textsSent(json);
   const isSaid = (pattern: RegExp, texts: string[]) =>
-    texts.some((text) => !sent.has(folded(text)) && pattern.test(text.toLowerCase().replace(/[^a-z]/g, '')));
+    texts.some((text) => !sent.has(folded(text)) && pattern.test(lettersOf(text)));
   const reasons = reasonsIn(body, isResult);
   return isAboutValues ? isSaid(BUSY_TEXT, codesIn(body)) || isSaid(LIMITED_TEXT, reasons) : isSaid(BUSY_TEXT, reasons);
+}
+
+/** Services write the same code with `_`, `-`, blanks or capitals. */
+export function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z]/g, '');
 }
 
 /** The texts of a request, folded, because the CRM may repeat them in another spelling. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 
 /** The layout version of the pointers, manifests and releases that this release writes. */
@@ -29,4 +30,15 @@ export function isOfEarlierRelease(text: string): boolean {
 /** A sentence for a person, without its full stop. */
 export function earlierText(key: string): string {
   return `The object ${key} is of an earlier release, so it counts as missing`;
+}
+
+/**
+ * Parses a stored object.
+ * @param problem what is wrong with another object: the end of a sentence
+ * @throws RunError `StorageConflict`
+ */
+export function storedAs<T>(schema: z.core.$ZodType<T>, key: string, text: string | undefined, problem: string): T {
+  const parsed = parseJson(schema, text);
+  if (parsed !== undefined) return parsed;
+  throw new RunError('StorageConflict', `The object at ${key} ${problem}.`);
 }

@@ -7,7 +7,7 @@ import { acceptedSchema, gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
 import { exportedRunSchema, exportRequestSchema, storedFileSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
+import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion, storedAs } from './layout.ts';
 
 /** Facts about a stored file: how it was received, and what it holds. */
 const fileFactsSchema = z.object({ ...storedFileSchema.shape, ...factsSchema.shape });
@@ -108,9 +108,7 @@ export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): P
   const object = await bucket.read(key);
   if (!object) return undefined;
   if (isOfEarlierRelease(object.text)) throw new RunError('EarlierRelease', `${earlierText(key)}.`);
-  const manifest = parseJson(storedManifestSchema, object.text);
-  if (manifest) return manifest;
-  throw new RunError('StorageConflict', `The object at ${key} is not a manifest of this software.`);
+  return storedAs(storedManifestSchema, key, object.text, 'is not a manifest of this software');
 }
 
 /**

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { dependsOnDate } from '../config/relative-date.ts';
-import { canonicalText } from '../json.ts';
+import { sha256Of } from '../json.ts';
 import { PLAN_PARTS } from '../step/run-input.ts';
 import type { kindSchema } from '../step/states.ts';
 import type { ExportInput } from './input.ts';
@@ -38,9 +37,7 @@ export function planFor<Input extends ExportInput>(configured: EntityPlan, input
     ...parts,
     configured,
     input,
-    digest: createHash('sha256')
-      .update(canonicalText([input.entity, parts]))
-      .digest('hex'),
+    digest: sha256Of([input.entity, parts]),
     differs,
     kind: differs.length > 0 ? 'partial' : dependsOnDate(parts.filters) ? 'window' : 'full',
   };

@@ -2,10 +2,10 @@ import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
 import { RunError } from '../errors.ts';
-import { parseJson, strictText } from '../json.ts';
+import { strictText } from '../json.ts';
 import { kindSchema } from '../step/states.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
-import { isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
+import { isOfEarlierRelease, LAYOUT, layoutVersion, storedAs } from './layout.ts';
 
 /** Names the published run of a date, or the newest one. Parsed loosely: after a rollback, later pointers remain. */
 export const pointerSchema = z.object({
@@ -76,7 +76,8 @@ export interface Standing {
 export async function readPointer(bucket: Pick<Bucket, 'read'>, key: string): Promise<Standing> {
   const { text, etag } = (await bucket.read(key)) ?? {};
   const counts = text !== undefined && !isOfEarlierRelease(text);
-  return { key, run: counts ? parseNamedRun(key, text) : undefined, etag };
+  const problem = 'is not a pointer of this software. Remove it if you do not need it';
+  return { key, run: counts ? storedAs(namedRunSchema, key, text, problem) : undefined, etag };
 }
 
 /**
@@ -112,11 +113,4 @@ export function compareRuns(a: OrderedRun, b: OrderedRun): number {
   const differs = ours.findIndex((part, index) => part !== theirs[index]);
   if (differs === -1) return 0;
   return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;
-}
-
-function parseNamedRun(key: string, text: string): NamedRun {
-  const run = parseJson(namedRunSchema, text);
-  if (run) return run;
-  const what = `The object at ${key} is not a pointer of this software. Remove it if you do not need it.`;
-  throw new RunError('StorageConflict', what);
 }

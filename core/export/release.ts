@@ -1,12 +1,11 @@
 import * as z from 'zod/mini';
 import { CRM_EXPORT } from '../commands.ts';
 import { entitySchema } from '../config/entity-schema.ts';
-import { RunError } from '../errors.ts';
 import { isReleasable } from '../gate/gate.ts';
-import { ownValue, parseJson, strictText } from '../json.ts';
+import { ownValue, strictText } from '../json.ts';
 import { ignoredKeys, inputOf } from '../step/machine-input.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { layoutVersion } from './layout.ts';
+import { layoutVersion, storedAs } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { compareRuns, type OrderedRun } from './pointer.ts';
 
@@ -55,9 +54,7 @@ export type Release = z.infer<typeof releaseSchema>;
  */
 export async function writeRelease(bucket: Bucket, key: string, release: Release): Promise<Release> {
   if (await bucket.putOnce(key, strictText(releaseSchema, release))) return release;
-  const standing = parseJson(releaseSchema, (await bucket.read(key))?.text);
-  if (standing) return standing;
-  throw new RunError('StorageConflict', `The object at ${key} is not a release of this software.`);
+  return storedAs(releaseSchema, key, (await bucket.read(key))?.text, 'is not a release of this software');
 }
 
 /** Why the file of a run cannot be released, in a sentence; `undefined` if it can. */

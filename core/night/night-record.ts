@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
-import { RunError } from '../errors.ts';
-import { isOfEarlierRelease, LAYOUT, layoutVersion } from '../export/layout.ts';
-import { parseJson, strictText } from '../json.ts';
+import { isOfEarlierRelease, LAYOUT, layoutVersion, storedAs } from '../export/layout.ts';
+import { strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
 const fileSchema = z.object({
@@ -71,9 +70,7 @@ export async function readNight(
   const key = nightKey(date);
   const { text, etag } = (await bucket.read(key)) ?? {};
   if (text === undefined || isOfEarlierRelease(text)) return { night: undefined, etag };
-  const night = parseJson(nightSchema, text);
-  if (night) return { night, etag };
-  throw new RunError('StorageConflict', `The object at ${key} is not a night object of this software.`);
+  return { night: storedAs(nightSchema, key, text, 'is not a night object of this software'), etag };
 }
 
 /** The files and tables that a night still lacks: `leads`, or `leads (table)`. */

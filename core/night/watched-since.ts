@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import { RunError } from '../errors.ts';
-import { parseJson } from '../json.ts';
+import { storedAs } from '../export/layout.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
 const sinceSchema = z.object({ since: z.iso.datetime() });
@@ -14,11 +13,8 @@ export const SINCE_KEY = 'nights/since.json';
  */
 export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now: Date): Promise<Date> {
   const object = await bucket.read(SINCE_KEY);
-  if (object) {
-    const found = parseJson(sinceSchema, object.text);
-    if (found) return new Date(found.since);
-    throw new RunError('StorageConflict', `The object at ${SINCE_KEY} has no valid date for the first checked night.`);
-  }
+  const problem = 'has no valid date for the first checked night';
+  if (object) return new Date(storedAs(sinceSchema, SINCE_KEY, object.text, problem).since);
   // If two checks run at the same time, the first write counts. Their times hardly differ.
   await bucket.putOnce(SINCE_KEY, JSON.stringify({ since: now.toISOString() }));
   return now;

@@ -1,5 +1,5 @@
 import { judgeBody } from '../crm/answer-contradictions.ts';
-import { possibleCodes, RFC_6749_WORDS, saysBusy } from '../crm/error-code.ts';
+import { lettersOf, possibleCodes, RFC_6749_WORDS, saysBusy } from '../crm/error-code.ts';
 import type { RunErrorName } from '../errors.ts';
 import { ownValue } from '../json.ts';
 
@@ -140,11 +140,6 @@ const WORTHLESS_TOKEN = new RegExp(
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */
 function callsTokenWorthless(code: string): boolean {
   return code.length <= 100 && WORTHLESS_TOKEN.test(lettersOf(code));
-}
-
-/** Services write the same code with `_`, `-`, blanks or capitals. */
-function lettersOf(code: string): string {
-  return code.toLowerCase().replace(/[^a-z]/g, '');
 }
 
 function isText(value: unknown): value is string {

@@ -1,6 +1,6 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import { canonicalText } from '../json.ts';
+import { sha256Of } from '../json.ts';
 import { type Query, quoted } from './engine.ts';
 import type { TableColumn } from './table-columns.ts';
 
@@ -34,7 +34,7 @@ export function tableIdentity(
     },
     key: hash === undefined || madeOf.hashKey === null ? null : fingerprintOf(madeOf.hashKey),
   };
-  return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
+  return sha256Of(decides, 16);
 }
 
 /** Identifies the key of the hashed columns: hashes by one key are comparable. */

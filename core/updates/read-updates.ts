@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isRecord, jsonOrUndefined } from '../json.ts';
+import { isRecord, jsonOrUndefined, repeatedKey } from '../json.ts';
 import { type Line, LONGEST_LINE, linesOf } from './lines.ts';
 import {
   hasId,
@@ -145,16 +145,10 @@ function shortened(id: string): string {
   return Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1');
 }
 
-/** A string in JSON, and the colon after it if it is a key. */
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
-
 /** Problems that `JSON.parse` hides: an earlier key of the same name, and digits that a number cannot keep. */
 function hiddenProblem(line: number, text: string, record: Record<string, unknown>): Problem | undefined {
   if (JSON.stringify(record) === text) return undefined;
-  let keys = 0;
-  for (const [, colon] of text.matchAll(STRING)) if (colon) keys += 1;
-  const expected = Object.keys(record).length + Object.keys(record.customFields ?? {}).length;
-  if (keys > expected) return { line, field: null, sentence: 'gives a field twice' };
+  if (repeatedKey(text, record) !== undefined) return { line, field: null, sentence: 'gives a field twice' };
   const rounded = roundedField(text);
   return rounded === undefined ? undefined : { line, field: shownName(rounded), sentence: ROUNDED };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -6,7 +5,7 @@ import type { Entity } from '../../config/entities.ts';
 import { RunError } from '../../errors.ts';
 import { LAYOUT } from '../../export/layout.ts';
 import { latestPointerKey, readPointer } from '../../export/pointer.ts';
-import { canonicalText, parseJson, strictText } from '../../json.ts';
+import { canonicalText, parseJson, sha256Of, strictText } from '../../json.ts';
 import { tableValue } from '../../readers/reader-access.ts';
 import { type Bucket, type ObjectHead, writeOver } from '../../storage/bucket.ts';
 import { objectSource } from '../../storage/read-object.ts';
@@ -121,8 +120,7 @@ export function feedBucket(options: FeedBucketOptions, write = writeFeed) {
 
 /** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */
 function pairDigest({ sequence, kind, from, to, released }: FeedPair): string {
-  const text = canonicalText({ sequence, kind, from, to, released });
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return sha256Of({ sequence, kind, from, to, released }, 32);
 }
 
 /**

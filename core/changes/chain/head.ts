@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../../config/entities.ts';
-import { RunError } from '../../errors.ts';
-import { LAYOUT, layoutVersion } from '../../export/layout.ts';
-import { parseJson, strictText } from '../../json.ts';
+import { LAYOUT, layoutVersion, storedAs } from '../../export/layout.ts';
+import { strictText } from '../../json.ts';
 import { kindSchema } from '../../step/states.ts';
 import { type Bucket, writeOver } from '../../storage/bucket.ts';
 import { headKey } from '../feed-keys.ts';
@@ -84,9 +83,8 @@ export interface StandingHead {
 export async function readHead(bucket: Pick<Bucket, 'read'>, entity: Entity): Promise<StandingHead> {
   const object = await bucket.read(headKey(entity));
   if (!object) return { head: NO_FEEDS, etag: undefined };
-  const head = parseJson(headSchema, object.text);
-  if (head) return { head, etag: object.etag };
-  throw new RunError('StorageConflict', `The object at ${headKey(entity)} has no valid position of the feeds.`);
+  const head = storedAs(headSchema, headKey(entity), object.text, 'has no valid position of the feeds');
+  return { head, etag: object.etag };
 }
 
 /** Replaces the head. @returns `false` if another function has written it since it was read */
