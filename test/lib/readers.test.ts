@@ -60,19 +60,6 @@ test.each<[string, Reader[], string[]]>([
   expect(resources.map((arn) => arn.slice(arn.indexOf('/')))).toEqual(keys);
 });
 
-test('no statement names a role as its principal, because a missing role would fail the deployment', () => {
-  const statements = resourcesOf(ROLE)
-    .filter(([, { Type }]) => /Key$|BucketPolicy$/.test(Type))
-    .flatMap(([, resource]) => statementsOf(resource))
-    .filter(({ Sid = '' }) => Sid.startsWith('Readers'));
-
-  expect(statements).toHaveLength(4);
-  for (const { Principal, Condition } of statements) {
-    expect(resolved(Principal.AWS)).toBe('arn:aws:iam::777788889999:root');
-    expect(Condition.ArnEquals).toEqual({ 'aws:PrincipalArn': [ROLE.principal] });
-  }
-});
-
 describe('policies that are too large for AWS', () => {
   const roles = (count: number) =>
     Array.from({ length: count }, (_, index): Reader => {
