@@ -102,7 +102,7 @@ function problemOf(answer: string, next: (answer: string) => Settings): string |
 async function ask(question: Parameters<typeof import('@inquirer/prompts').input>[0]): Promise<string> {
   const { input } = await import('@inquirer/prompts');
   const ended = new AbortController();
-  // Ctrl-D closes the input, which pauses it. The library does not settle its promise then.
+  // Ctrl-D closes the input, which pauses it. After that, the library does not settle its promise.
   const end = () => ended.abort();
   process.stdin.once('pause', end);
   try {

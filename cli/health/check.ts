@@ -50,7 +50,7 @@ export function fact<T>(reading: Promise<T>): Promise<T> {
   return reading;
 }
 
-/** The value of a fact; `undefined` if it could not be read. Another check reports that. */
+/** The value of a fact; `undefined` if it could not be read, which another check reports. */
 export function ifRead<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch(() => undefined);
 }

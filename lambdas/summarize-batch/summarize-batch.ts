@@ -213,7 +213,7 @@ async function* joinResults(
   }
 }
 
-/** The result of each line of a chunk that has one, and the lines in doubt. */
+/** The stored results of the lines of a chunk, and its lines in doubt. */
 async function readParts(store: Bucket, keys: BatchKeys, chunk: number) {
   const found = await store.list(keys.chunkOf(chunk));
   const parts = await eachOf(found, async ({ key }) => parsePart((await store.read(key))?.text ?? ''));
