@@ -228,7 +228,7 @@ function reauthorization({ versionId, reason, diedAt, refusals, state }: Claim, 
   const how = isRefused ? `was refused in ${refusals} refreshes` : diedAt ? `has been dead since ${diedAt}` : 'is dead';
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   const what = `The grant in the secret ${deps.tokensSecretId} (token set ${versionId}) ${how}: ${why}`;
-  return new RunError('ReauthorizationRequired', `${what} Run: ${deps.authorizeCommand}.`);
+  return new RunError('ReauthorizationRequired', what);
 }
 
 function successorWith(
