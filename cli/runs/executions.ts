@@ -74,24 +74,25 @@ export function waitingOf({ name, at, state }: EnteredState): Waiting | null {
 /** Where a run is: `CheckStatus, 1 check`, or the text of `waitingText`. */
 export function positionText(entered: EnteredState): string {
   const waiting = waitingOf(entered);
-  return waiting
-    ? waitingText(waiting)
-    : printableLine(`${entered.name}, ${manyText(entered.state?.checks ?? 0, 'check')}`);
+  return waiting ? waitingText(waiting) : printableLine(progressText(entered.name, entered.state?.checks ?? 0));
 }
 
 /** `WaitBeforeCheck, 2 checks answered, then 3 attempts refused with 503; next try 03:12:05; deadline 07:00:00 UTC` */
 export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
   const facts = [
-    `${state}, ${manyText(checks, 'check')}${trouble ? troubleText(trouble) : ''}`,
+    progressText(state, checks, trouble),
     `next try ${clockText(nextTryAt, now)}`,
     deadline && `deadline ${clockText(deadline, now)}`,
   ];
   return printableLine(`${facts.filter(Boolean).join('; ')} UTC`);
 }
 
-/** ` answered, then 3 attempts refused with 503`, or with the name of the error if there was no answer. */
-function troubleText({ error, status, count }: NonNullable<Waiting['trouble']>): string {
-  return ` answered, then ${manyText(count, 'attempt')} ${status === null ? `failed with ${error}` : `refused with ${status}`}`;
+/** `WaitBeforeCreate, 3 attempts refused with 503`, or failed with an error if there was no answer. */
+function progressText(state: string, checks: number, trouble?: Waiting['trouble']): string {
+  const answered = checks > 0 && `${manyText(checks, 'check')}${trouble ? ' answered' : ''}`;
+  const how = trouble?.status ? `refused with ${trouble.status}` : `failed with ${trouble?.error}`;
+  const done = [answered, trouble && `${manyText(trouble.count, 'attempt')} ${how}`].filter(Boolean).join(', then ');
+  return done === '' ? state : `${state}, ${done}`;
 }
 
 /** The time, with its date unless that is today. */

@@ -126,12 +126,13 @@ test('progress prints one line for each change of state, with the reason of a wa
   const waits = { checks: 2, run: aRun({ deadline: trouble.deadline }) };
 
   see('', 0);
+  see('CreateExport', 0.5, { checks: 0 });
   see('CheckStatus', 1.23);
   see('CheckStatus', 9);
   see('CheckStatus', 10, { checks: 2 });
   see('WaitBeforeCheck', 11, { ...waits, trouble });
   see('WaitBeforeCheck', 12, { ...waits, run: aRun({ deadline: '2026-11-21T01:00:00.000Z' }) });
-  see('WaitBeforeCreate', 13, { run: null, trouble: { ...trouble, status: null, count: 1 } });
+  see('WaitBeforeCreate', 13, { checks: 0, run: null, trouble: { ...trouble, status: null, count: 1 } });
   see('ExportPublished', 14, { checks: 2 }, 'SUCCEEDED');
 
   await expectTexts('progress', [['a run', lines.join('\n')]]);
