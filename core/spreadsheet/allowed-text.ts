@@ -213,8 +213,10 @@ export class AllowedText implements XmlHandler {
   }
 
   #isMentioned(value: string): boolean {
-    const texts = [value, value.toLowerCase(), value.replace(FOLDERS, '')];
-    return texts.some((text) => this.#names.mentioned.has(text)) || this.#isReference(value);
+    const { mentioned } = this.#names;
+    if (mentioned.has(value) || mentioned.has(value.toLowerCase()) || this.#isReference(value)) return true;
+    const at = value.lastIndexOf('/') + 1;
+    return mentioned.has(value.slice(at)) && isAllowedName(value.slice(0, at));
   }
 
   /** Ranges of sheets with known names: `'Sheet 1'!$A$1:$C$9`. */
@@ -236,8 +238,6 @@ const isListed = (name: string, allowed: ReadonlySet<string>) =>
 
 /** Matches references to cells and rows. They are all different, so their verdicts are not stored. */
 const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;
-/** The folders in the target of a relationship. */
-const FOLDERS = /^\/?(?:(?:\.\.|xl|docProps|\w{1,20})\/)*/;
 const LONGEST_JUDGED = 10_000;
 const MOST_CACHED = 1000;
 

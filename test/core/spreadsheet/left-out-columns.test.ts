@@ -188,6 +188,8 @@ describe('with a left-out column, a workbook is stopped by', () => {
     [CORE, '<cp:coreProperties><dc:title>12345678</dc:title></cp:coreProperties>'],
     [CORE, '<cp:coreProperties><cp:keywords>31234</cp:keywords></cp:coreProperties>'],
     [CORE, '<cp:coreProperties><dc:title/>12345678</cp:coreProperties>'],
+    [CORE, '<cp:coreProperties><dc:title>DanLevi/Leads</dc:title></cp:coreProperties>'],
+    [CORE, '<cp:coreProperties><dc:creator>312340017/name</dc:creator></cp:coreProperties>'],
     [`${OFFICE}.extended-properties+xml`, '<Properties><Manager>12345678</Manager></Properties>'],
     [
       `${OFFICE}.spreadsheetml.table+xml`,
