@@ -37,7 +37,8 @@ export function textStart(bytes: Uint8Array): TextStart {
   const text = bytes.subarray(markBytes);
   if (encoding !== 'utf-8' || mayBeUtf8(text))
     return { encoding, decoder: 'utf-8', markBytes, text: decode(text, encoding) };
-  const decoder = decoderFor(firstLineBeyondAscii(text));
+  const [line = ''] = FIRST_BEYOND_ASCII.exec(Buffer.from(text).toString('latin1')) ?? [];
+  const decoder = decoderFor(Buffer.from(line, 'latin1'));
   return { encoding: null, decoder, markBytes, text: decode(text, decoder) };
 }
 
@@ -120,6 +121,9 @@ function mayBeUtf8(bytes: Uint8Array): boolean {
   }
 }
 
+/** The first line with a byte outside ASCII, from the byte before it: other text reads the same in every encoding. */
+const FIRST_BEYOND_ASCII = /.?[^\0-\x7f].*/;
+
 /** Chooses the decoder for a text of an unknown encoding by its first line with characters outside ASCII. */
 function decoderFor(line: Uint8Array): Decoder {
   if (mayBeUtf8(line)) return 'utf-8';
@@ -127,18 +131,6 @@ function decoderFor(line: Uint8Array): Decoder {
   signs.read(line);
   // The header is compared with the labels later, so fewer Hebrew letters than usual are enough here.
   return signs.possible ? 'windows-1255' : 'latin1';
-}
-
-/** The first line with a byte outside ASCII: other lines read the same in every encoding. */
-function firstLineBeyondAscii(bytes: Uint8Array): Uint8Array {
-  for (let from = 0; from < bytes.length; ) {
-    let to = from;
-    while (to < bytes.length && bytes[to] !== 0x0a && bytes[to] !== 0x0d) to += 1;
-    const line = bytes.subarray(from, to);
-    if (!isAscii(line)) return line;
-    from = to + 1;
-  }
-  return bytes;
 }
 
 /** Decodes a text. Bytes that are invalid in the encoding become U+FFFD. */

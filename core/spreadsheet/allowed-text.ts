@@ -126,9 +126,7 @@ export class AllowedText implements XmlHandler {
   readonly found = new Set<string>();
   readonly #names: AllowedNames;
   /** Verdicts on values that occurred before. */
-  readonly #attributes = new Map<string, boolean>();
-  readonly #texts = new Map<string, boolean>();
-  readonly #ofNames = new Map<string, boolean>();
+  readonly #judged = new Map<string, boolean>();
   /** The rule of the open element, and the rules of its ancestors; `null` inside an element that is not allowed. */
   #rule: Rule | null;
   readonly #parents: (Rule | null)[] = [];
@@ -201,14 +199,13 @@ export class AllowedText implements XmlHandler {
 
   /** @param place the name of the element or attribute */
   #isAllowed(value: string, place: string, attribute = false): boolean {
-    const isName = NAMES.has(place);
-    const judged = isName ? this.#ofNames : attribute ? this.#attributes : this.#texts;
-    const earlier = judged.get(value);
-    if (earlier !== undefined) return earlier;
     if (value.length > LONGEST_JUDGED) return false;
-    const formal = !isName && (FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value)));
+    const key = `${attribute} ${place} ${value}`;
+    const earlier = this.#judged.get(key);
+    if (earlier !== undefined) return earlier;
+    const formal = !NAMES.has(place) && (FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value)));
     const allowed = formal || this.#isMentioned(value) || isAllowedName(value, this.#names.settings);
-    if (judged.size < MOST_CACHED) judged.set(value, allowed);
+    if (this.#judged.size < MOST_CACHED) this.#judged.set(key, allowed);
     return allowed;
   }
 
