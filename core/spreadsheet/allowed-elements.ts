@@ -57,7 +57,7 @@ t space
 rPr **
 phoneticPr fontId type alignment
 sheetCalcPr fullCalcOnLoad
-sheetProtection password sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
+sheetProtection password algorithmName hashValue saltValue spinCount sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
 autoFilter ref uid > filterColumn sortState
 filterColumn colId hiddenButton showButton
 sortState ref caseSensitive columnSort sortMethod > sortCondition

@@ -52,10 +52,12 @@ const USUAL_TEXT =
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
-  // The types of cells, then a colour, and the hash of a password.
+  // The types of cells, then a colour, and the hash of a password with its salt.
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
   '[0-9a-fA-F]{4}',
+  'SHA-512',
+  '[\\w+/]{22}==|[\\w+/]{86}==',
   `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
   // An unknown printer resolution.
   String.raw`42949672\d\d`,

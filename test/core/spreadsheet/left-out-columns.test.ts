@@ -96,6 +96,7 @@ describe('with a left-out column, a workbook is stopped by', () => {
       '</sheetData>',
       '</sheetData><dataValidations><dataValidation type="list"><formula1>12345678</formula1></dataValidation></dataValidations>',
     ],
+    ['a text as a password', '</sheetData>', `</sheetData><sheetProtection hashValue="${CANARY}" sheet="1"/>`],
     ['a prompt', '</sheetData>', `</sheetData><dataValidations><dataValidation prompt="${CANARY}"/></dataValidations>`],
   ])('%s', async (_, from, to) => {
     await withheld(inPart(/sheet1/, from, to));
@@ -344,6 +345,14 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     [
       'protection with a password',
       inPart(/sheet1/, '</sheetData>', '</sheetData><sheetProtection password="83AF" sheet="1"/>'),
+    ],
+    [
+      'protection with a password, as Excel stores it today',
+      inPart(
+        /sheet1/,
+        '</sheetData>',
+        `</sheetData><sheetProtection algorithmName="SHA-512" hashValue="${'aB3+/'.repeat(17)}a==" saltValue="${'aB3+/'.repeat(4)}ab==" spinCount="100000" sheet="1"/>`,
+      ),
     ],
     [
       'a sorted filter',
