@@ -6,7 +6,7 @@ import { windows1255 } from './encoding.ts';
 
 const QUOTE = 0x22;
 
-/** How error messages begin, in four bytes of UTF-8. */
+/** The first four bytes of error messages, in UTF-8. */
 const BEGINNINGS = [
   ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
   ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],

@@ -157,7 +157,7 @@ export class LaterHeaders {
 
   /**
    * Checks texts for left-out columns inside of them.
-   * @param texts the cells of a whole record, and the record as it is: its commas may be those of a line of JSON
+   * @param texts the cells of a whole record, and the text of the record, whose commas may belong to a line of JSON
    * @param whole the verdict on the record itself, which is counted already
    */
   judgeCells(texts: readonly string[], whole: Verdict): void {

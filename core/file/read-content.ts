@@ -126,7 +126,7 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first.
- * @param earlierJudgement what the caller found in the first bytes of the stream; without it, they are judged here
+ * @param earlierJudgement the caller's judgement of the first bytes; by default, this function judges them
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
 async function readStream(

@@ -6,7 +6,7 @@ export const LONGEST_LINE = 1_048_576;
 
 /** A line of a file, without its line break (LF; a CR before it stays) and without byte order marks. */
 export interface Line {
-  /** Of a line that is longer than `LONGEST_LINE`, perhaps only the start. */
+  /** The bytes of the line; a line longer than `LONGEST_LINE` may be cut. */
   bytes: Buffer;
   /** Where the line begins in the file, in bytes. */
   from: number;

@@ -74,7 +74,7 @@ export async function* readUpdates(
 const OF_FILE = { line: 0, field: null };
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 
-/** Whether a line is UTF-8 without NUL characters, which a block that never reached the disk has. */
+/** Whether a line is UTF-8 without NUL characters. A block that never reached the disk has NUL characters. */
 function isText({ bytes }: Line): boolean {
   // The start of a line that is too long may end within a character.
   return !bytes.includes(0) && (bytes.length > LONGEST_LINE || isUtf8(bytes));
@@ -88,7 +88,7 @@ function notText({ line, bytes }: Line): Problem {
   return { line, field: null, sentence };
 }
 
-/** Reads a line of JSON Lines. A blank line is not a record: a file made from a CSV or from failed lines has some. */
+/** Reads a line of JSON Lines. A blank line is no record: files made from a CSV or from failed lines have them. */
 function readLine({ bytes, line, from }: Line, check: RecordCheck): UpdateEntry[] {
   if (bytes.length > LONGEST_LINE) return [tooLongLine(line)];
   const text = bytes.toString();

@@ -46,7 +46,7 @@ export function checkAddress(address: string, policy: SourcePolicy, base?: URL, 
   return url;
 }
 
-/** Why no setting allows an address, if so. */
+/** The reason, if no setting can allow an address. */
 function objectionTo(url: URL, { local }: SourcePolicy, base: URL | undefined): string | undefined {
   const { protocol, hostname, port } = url;
   if (url.username || url.password) return 'has a user name or a password in it';
