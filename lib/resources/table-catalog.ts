@@ -48,8 +48,8 @@ export class TableCatalog extends Construct {
     if (!plan.tables) return;
     const columns = columnsOf(entity, plan, plan.tables);
     if (!plan.columns.only) {
-      const sees = columns.length === 0 ? 'no table' : `${columns.length} columns`;
-      const text = `Athena sees ${sees} of ${entity}, which \`tables\` names. To list all columns of a file: peek ${entity} --columns.`;
+      const sees = ['no table', '1 column'][columns.length] ?? `${columns.length} columns`;
+      const text = `Athena sees ${sees} of ${entity}, because it knows only the columns that \`tables\` names. To list all columns of a file: peek ${entity} --columns.`;
       Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
     }
     if (columns.length === 0) return;
