@@ -10,8 +10,9 @@ import { tableMemorySchema } from './table-settings.ts';
 
 /** The settings for the CRM: its addresses, how to call it, and from which network. */
 
+const WHOLE = 'must be a whole address that begins with https://';
 const webAddress = z
-  .url({ protocol: /^https?$/, abort: true })
+  .url({ protocol: /^https?$/, abort: true, error: ({ code }) => (code === 'invalid_format' ? WHOLE : undefined) })
   .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name', abort: true });
 
 /** The interface document defines the end of the base address, and appends `/authorize` to `authUrl`. */
