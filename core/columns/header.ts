@@ -51,6 +51,8 @@ interface ReadHeader {
 
 export interface FieldIndex {
   readHeader: (cells: readonly string[]) => ReadHeader;
+  /** What a cell names. @param place its position in the header, which decides between columns with one label */
+  meaningOf: (cell: string, place?: number) => Meaning;
   /** Number of requested columns. */
   width: number;
   /** Whether the text names a field, even a left-out one, or the configuration says that it names no field. */
@@ -63,7 +65,7 @@ export interface FieldIndex {
  * What a cell names. `excepted`: it names, or may name, a left-out field. `none`: the configuration says that it names
  * no field.
  */
-interface Meaning {
+export interface Meaning {
   kind: 'unnamed' | 'excepted' | 'listed' | 'none' | 'unlisted';
   /** The field; '' for no field; `undefined` if it is not known, or several fields share the text. */
   name?: string | undefined;
@@ -85,7 +87,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
     const others = itself ? [] : [exact, ...near, exact.length > 0 ? [] : parts];
     return isLeft(cell) || [assigned, ...others].flat().some(isLeft);
   };
-  const meaningOf = (cell: string, place: number): Meaning => {
+  const meaningOf = (cell: string, place = 0): Meaning => {
     if (visible(cell) === '') return { kind: 'unnamed', name: '' };
     const found = find(cell);
     const exact = found.exact.filter((name) => !isLeft(name));
@@ -114,8 +116,9 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
 
   return {
     readHeader,
+    meaningOf,
     width: columns.length,
-    isListed: (cell) => !['unnamed', 'unlisted'].includes(meaningOf(cell, 0).kind),
+    isListed: (cell) => !['unnamed', 'unlisted'].includes(meaningOf(cell).kind),
     isExact: (cell) => find(cell).exact.length > 0 || find(cell).none,
   };
 }
@@ -181,8 +184,8 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
 const MOST_REMEMBERED = 1000;
 const LONGEST_REMEMBERED = 100;
 
-function remembered(find: (text: string) => Found): (text: string) => Found {
-  const cache = new Map<string, Found>();
+export function remembered<T>(find: (text: string) => T): (text: string) => T {
+  const cache = new Map<string, T>();
   return (text) => {
     const found = cache.get(text) ?? find(text);
     if (cache.size >= MOST_REMEMBERED) cache.clear();

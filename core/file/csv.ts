@@ -162,7 +162,7 @@ class CsvCount {
   /** Number of records with each other separator; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
   /** The last record that was decoded, and its place in the text. */
-  #decoded = { place: 0, record: [] as readonly string[], column: 0, otherEncoding: false };
+  #decoded = { place: 0, record: [] as readonly string[], column: 0, isKept: false };
   #recordsBefore = 0;
   /** The beginning of the last record in the blocks that were read so far. */
   #last = '';
@@ -272,17 +272,17 @@ class CsvCount {
   /** Checks a record below the first one. */
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
-    const verdict = this.#headers.mayBe(record)
-      ? this.#headers.judge(record, this.#decode(record), afterEmptyLine)
-      : 'none';
+    const headers = this.#headers;
+    const found = headers.mayBe(record) ? [headers.judge(this.#decode(record), afterEmptyLine)] : [];
     const whole = () => decodedBelow(block.toString('latin1', from, to), this.#csv.decoder);
-    if (this.#headers.hides && (cells < this.#named || cells === 1 || record.ownStrayBreaks > 0)) {
+    if (headers.hides && (cells < this.#named || cells === 1 || record.ownStrayBreaks > 0)) {
       // A record with a single cell may be a whole record in quotation marks.
       const [text = ''] = cells === 1 ? this.#textsOf(record) : [whole()];
-      this.#headers.judgeText(text, afterEmptyLine, verdict);
-    } else if (this.#headers.nested?.mayBeIn(block, from, to)) {
-      this.#headers.judgeCells([...this.#textsOf(record), whole()], verdict);
+      found.push(headers.judgeText(text, afterEmptyLine));
+    } else if (headers.nested?.mayBeIn(block, from, to)) {
+      found.push(headers.judgeCells([...this.#textsOf(record), whole()]));
     }
+    headers.count(found);
     this.#findErrorText(record);
     if (this.#valued.size < this.#unnamed.length) this.#findUnnamedValues(record);
     if (this.#splits) this.#findSplit(block.subarray(from, to), this.#splits);
@@ -300,7 +300,7 @@ class CsvCount {
     const isWhole = isUtf8(block.subarray(from, to));
     const texts = cellsOf(block.toString(isWhole ? 'utf8' : 'latin1', from, to), separator, quoted > 0);
     const record = isWhole ? texts : texts.map((cell) => decodedBelow(cell, decoder));
-    this.#decoded = { place: records, record, column: 0, otherEncoding: decoder === 'utf-8' && !isWhole };
+    this.#decoded = { place: records, record, column: 0, isKept: decoder === 'utf-8' && !isWhole };
     return this.#decoded;
   }
 

@@ -1,10 +1,10 @@
-import type { FieldIndex, ListedFields } from '../columns/header.ts';
-import { folded, INVISIBLE, isFilled, letterPattern, letters, mentions } from '../folded.ts';
+import { type FieldIndex, type ListedFields, type Meaning, remembered } from '../columns/header.ts';
+import { folded, INVISIBLE, isFilled, letters } from '../folded.ts';
 import { cellsOf } from './csv-cells.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
+import { HiddenNames } from './hidden-names.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
-import { LINE_BREAK, NestedNames } from './nested-names.ts';
 
 /**
  * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
@@ -16,8 +16,8 @@ export type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 interface LowerRecord {
   record: readonly string[];
   column: number;
-  /** The record has another encoding than the file: readers do not drop it if it repeats the header. */
-  otherEncoding?: boolean;
+  /** Readers of records do not drop the record, even if it repeats the header. */
+  isKept?: boolean;
 }
 
 interface Circumstances {
@@ -26,7 +26,16 @@ interface Circumstances {
   /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
   /** Names in any spelling count as exact, because the same text or digits were removed from all cells. */
-  anySpelling?: boolean;
+  anySpelling?: boolean | undefined;
+}
+
+/** A cell of a record below the first one. */
+interface LowerCell {
+  text: string;
+  /** The text without signs around an exact name, and a note after it, if columns are hidden. */
+  name: string;
+  /** The cell of the first record in the same column. */
+  above: string;
 }
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
@@ -38,20 +47,21 @@ const LONGEST_HEADER = 64 * 1024;
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header if it repeats the first one, folded, or if a row of this table applies. Rows with "hidden" need
+ * A record is a header if it repeats the first one, folded, or if a row of this table applies. The lower rows need
  * columns that are left out or hashed (hidden columns). With such columns, signs and digits around an exact name and a
  * note after it are ignored: `[phone]`, `phone:text`.
  *
  * | cells    | a header if                                                                                      |
  * | -------- | ------------------------------------------------------------------------------------------------ |
  * | 3 and up | all name different fields                                                                        |
- * | 1 or 2   | all are exact names; below an empty line: all name fields, one of them hidden                    |
+ * | 1 or 2   | all are exact names                                                                              |
+ * | 1 or 2   | all name fields, one of them hidden, below an empty line                                         |
  * | 3 and up | half name different fields, one of them hidden                                                   |
+ * | 2 and up | a row above applies after removing the text that all begin or end with (`lead_id,lead_phone`)    |
+ * |          | or, if all end with a digit, the digits around the names, and one has a hidden name              |
+ * | 3 and up | half, at least three, name the columns that they are in; or two of three, if there is no digit   |
  * | 2 and up | half name different fields; one more has a hidden name or label among other words; and a cell    |
- * |          | names the column above it, or the other cells, at least two, are all exact names                 |
- * | 3 and up | half repeat the cells above them in the first record, and there are hidden columns               |
- * | 2 and up | one has a hidden name, and a row above applies after removing the text that all begin or end     |
- * |          | with (`lead_id,lead_phone`) or, if all end with a digit, the digits around the names             |
+ * |          | names the column that it is in, or the other cells, at least two, are all exact names            |
  *
  * If columns are left out, a cell may contain records: a header above a line of as many cells, JSON or XML.
  */
@@ -59,26 +69,25 @@ export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
   readonly counts = { repeatedHeaders: 0, otherHeaders: 0, leftOutHeaders: 0 };
   readonly filter: NameFilter;
-  /** `null` if no column is left out. */
-  readonly nested: NestedNames | null;
+  /** Whether columns are hidden: then half of the cells are enough for a header. */
+  readonly hides: boolean;
+  /** Finds cells that may contain records with a left-out column; `null` if no column is left out. */
+  readonly nested: HiddenNames | null;
   readonly #index: FieldIndex;
   readonly #cells: readonly string[];
+  readonly #header: string;
   readonly #sparse: boolean;
   readonly #names: ReadonlySet<string>;
   readonly #foldedNames: ReadonlySet<string>;
   /** Names of the columns that tables hash or leave out, folded. */
   readonly #hiddenInTables: ReadonlySet<string>;
-  /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
-  readonly hides: boolean;
+  readonly #hidden: HiddenNames;
+  /** What a cell names. `field`: the field that it names, or else its text; folded. */
+  readonly #read: (cell: string) => { kind: Meaning['kind']; field: string; isNamed: boolean; isHidden: boolean };
+  /** Names of hidden columns that are not words of a language: `nationalId`, `id_number`. */
+  readonly #codes: ReadonlySet<string>;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
-  /** Names of left-out or hashed columns that are not words: `nationalId`, `id_number`. */
-  readonly #codes: ReadonlySet<string>;
-  /** Whether a text contains the name or label of a left-out or hashed column as whole words. */
-  readonly #mentions: (text: string) => boolean;
-  /** The letters of left-out or hashed names: a quick test before `#mentions`. */
-  readonly #letters: RegExp;
-  readonly #header: string;
   /**
    * The most cells that a header can have, because at least half of them name different fields, or repeat the first
    * record.
@@ -93,36 +102,32 @@ export class LaterHeaders {
     const { columns, fields, excepted, labels, hiddenInTables = [] } = expected;
     this.#index = index;
     this.#cells = header;
-    this.#sparse = sparse;
     this.#header = foldedRecord(header);
+    this.#sparse = sparse;
     this.#names = new Set([...columns, ...[...fields, ...excepted].map(({ name }) => name)]);
     this.#foldedNames = new Set([...this.#names].map(folded));
-    this.#hiddenInTables = new Set(
-      hiddenInTables.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
-    );
+    const fieldsInTables = hiddenInTables.map((entry) => index.meaningOf(entry).name || entry);
+    this.#hiddenInTables = new Set([...hiddenInTables, ...fieldsInTables].map(folded));
+    this.#read = remembered((cell) => {
+      const { kind, name } = index.meaningOf(cell);
+      const field = folded(name || cell);
+      const isNamed = kind !== 'unnamed' && kind !== 'unlisted';
+      return { kind, field, isNamed, isHidden: isNamed && (kind === 'excepted' || this.#hiddenInTables.has(field)) };
+    });
     this.#leavesOut = excepted.length > 0;
-    this.hides = this.#leavesOut || this.#hiddenInTables.size > 0;
-    const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
-    const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#hiddenInTables.has(folded(text))));
-    const texts = Object.keys(labels);
-    this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
-    const hidden = [
-      ...textsOf([...excepted, ...hashed]),
-      ...hiddenInTables,
-      ...texts.filter((text) => this.#isHidden(text)),
+    this.hides = this.#leavesOut || hiddenInTables.length > 0;
+    const configured = Object.keys(labels);
+    const isInTables = (text: string) => this.#hiddenInTables.has(folded(text));
+    const hiddenTexts = [
+      ...textsOf([...excepted, ...fields.filter((field) => textsOf([field]).some(isInTables))]),
+      ...[...hiddenInTables, ...configured.filter((text) => this.#read(text).isHidden)],
     ];
-    this.#codes = new Set(hidden.filter((text) => this.#names.has(text) && CODE.test(text)));
-    this.#mentions = mentions(hidden);
-    this.#letters = letterPattern(hidden);
-    const names = [...columns, ...textsOf([...fields, ...excepted]), ...hiddenInTables, ...texts, ...header];
+    this.#hidden = new HiddenNames(hiddenTexts, decoder);
+    this.nested = this.#leavesOut ? this.#hidden : null;
+    this.#codes = new Set(hiddenTexts.filter((text) => this.#names.has(text) && CODE.test(text)));
+    this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + configured.length));
+    const names = [...columns, ...textsOf([...fields, ...excepted]), ...hiddenInTables, ...configured, ...header];
     this.filter = new NameFilter(decoder, names, this.hides);
-    const questions = {
-      widest: this.#widest,
-      isLeftOut: (text: string) => index.readHeader([text]).excepted > 0,
-      mayBeHeader: (line: string) => this.#mayMention(line),
-      isHeader: (line: readonly string[]) => this.#isHeader(line, { lacks: false }) && this.#kindOf(line) === 'leftOut',
-    };
-    this.nested = this.#leavesOut ? new NestedNames(textsOf(excepted), decoder, questions) : null;
   }
 
   /** A quick test that avoids most calls of `judge`. */
@@ -132,126 +137,124 @@ export class LaterHeaders {
     return (this.hides && alike) || (named > 0 && named * (this.hides ? 2 : 1) >= filled);
   }
 
-  /** Checks a record. @param counts the counts of the scanner for this record */
-  judge({ cells, named, empty }: CellCounts, lower: LowerRecord, afterGap = false): Verdict {
-    const found = named >= cells - empty ? this.#judge(lower, afterGap) : this.#judgePart(lower, afterGap);
-    this.#count(found);
-    return found;
-  }
-
   /**
-   * Checks the text of a record that has fewer cells than the header, or line breaks of another kind: a joined page may
-   * have another separator, other line breaks, or its records in quotation marks. Only columns that are left out or
-   * hashed make this necessary: no other check sees them in such a record. The record counts once, and never as
-   * repeated: readers drop only records that repeat the header with the separator of the file. A name such as
-   * `nationalId` counts even without other names beside it, because free text does not contain it.
-   * @param whole the verdict on the whole record, which is already counted
+   * Judges the text of a record that has fewer cells than the header, or line breaks of another kind: a joined page may
+   * have another separator, other line breaks, or its records in quotation marks. Only hidden columns make this
+   * necessary: no other check sees them in such a record. A name such as `nationalId` counts even without other names
+   * beside it, because free text does not contain it.
    */
-  judgeText(text: string, afterGap: boolean, whole: Verdict): void {
-    if (whole === 'leftOut' || !this.#mayMention(text)) return;
+  judgeText(text: string, afterGap: boolean): Verdict {
+    if (!this.#hidden.mayMention(text)) return 'none';
     const lines = text.split(LINE_BREAK);
-    const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
-    if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
-    if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
+    return strongest(lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap)));
   }
 
   /**
-   * Checks texts for left-out columns inside of them.
+   * Judges texts by left-out columns inside of them.
    * @param texts the cells of a whole record, and the text of the record, whose commas may belong to a line of JSON
-   * @param whole the verdict on the record itself, which is counted already
    */
-  judgeCells(texts: readonly string[], whole: Verdict): void {
-    const { nested } = this;
-    if (!nested || whole === 'leftOut' || !texts.some((text) => nested.areIn(text))) return;
-    if (whole === 'none') this.counts.otherHeaders += 1;
-    this.counts.leftOutHeaders += 1;
+  judgeCells(texts: readonly string[]): Verdict {
+    if (!this.nested) return 'none';
+    return texts.some((text) => MAY_NEST.test(text) && (this.#hasKey(text) || this.#isPage(text))) ? 'leftOut' : 'none';
   }
 
-  /** @param alone whether the text has only this line, which was then already checked as a single cell */
+  /** Counts a record once. @param found all verdicts on the record */
+  count(found: readonly Verdict[]): void {
+    const verdict = strongest(found);
+    if (verdict === 'repeated') this.counts.repeatedHeaders += 1;
+    else if (verdict !== 'none') this.counts.otherHeaders += 1;
+    if (verdict === 'leftOut') this.counts.leftOutHeaders += 1;
+  }
+
+  /** @param alone whether the text has only this line, which was then already judged as a single cell */
   #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
-    if (line.length > LONGEST_HEADER || !this.#mayMention(line)) return [];
-    const records = alone ? partsOf(line) : [[line], ...partsOf(line)];
+    if (line.length > LONGEST_HEADER || !this.#hidden.mayMention(line)) return [];
+    const records = [...(alone ? [] : [[line]]), ...splitsOf(line).map(({ cells }) => cells)];
     // A separator may consist of two signs. Then every second part is empty.
     const parts = records.filter(({ length }) => length <= 2 * this.#widest);
-    const found = parts.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
-    const named = line.split(NO_CODE).some((word) => this.#codes.has(word));
-    return named ? [...found, this.#leavesOut ? 'leftOut' : 'other'] : found;
+    const found = parts.map((record) => this.judge({ record, column: 0, isKept: true }, afterGap));
+    const hasCode = line.split(NO_CODE).some((word) => this.#codes.has(word));
+    return hasCode ? [...found, this.#leavesOut ? 'leftOut' : 'other'] : found;
   }
 
-  #count(found: Verdict): void {
-    if (found === 'repeated') this.counts.repeatedHeaders += 1;
-    else if (found !== 'none') this.counts.otherHeaders += 1;
-    if (found === 'leftOut') this.counts.leftOutHeaders += 1;
+  /** Whether a left-out column is a key of JSON or an element of XML in a cell. */
+  #hasKey(cell: string): boolean {
+    for (const [, key, name = key ?? ''] of cell.matchAll(KEYS))
+      if (!WORD.test(name) && this.#index.meaningOf(name).kind === 'excepted') return true;
+    return false;
   }
 
-  /**
-   * Checks a record in which some cells cannot name a column. Such a record is a header only if it names a left-out or
-   * hashed column.
-   */
-  #judgePart(lower: LowerRecord, afterGap: boolean): Verdict {
-    const mayBe = this.#mayMention(lower.record.join(' ')) || this.#repeatsMost(lower);
-    return mayBe ? this.#judge(lower, afterGap) : 'none';
+  /** Whether a cell has a header with a left-out column, and a line with as many cells below the header. */
+  #isPage(cell: string): boolean {
+    const lines = cell.split(LINE_BREAK);
+    return lines.some((line, at) => {
+      const below = lines[at + 1];
+      if (below === undefined || !this.#hidden.mayMention(line)) return false;
+      return splitsOf(line).some(({ sign, cells }) => {
+        const isAsWide = cells.length <= this.#widest && cellsOf(below, sign, true).length === cells.length;
+        // In ordinary text, a space follows a comma.
+        const isText = cells.some((text) => text.startsWith(' '));
+        return isAsWide && !isText && this.#readHeader(cells, { lacks: false }) === 'leftOut';
+      });
+    });
   }
 
-  /**
-   * Whether at least half of the cells, at least three, name the same columns as the cells of the header above them, or
-   * two of three, and the third has no digit.
-   */
-  #repeatsMost({ record, column }: LowerRecord): boolean {
-    if (!this.hides) return false;
-    const isRepeated = (cell: string, at: number) =>
-      isFilled(cell) && this.#fieldOf(cell) === this.#fieldOf(this.#cells[column + at] ?? '');
-    const repeated = record.filter(isRepeated).length;
-    const filled = record.filter(isFilled).length;
-    const isShort = filled === EXACT_NAMES + 1 && !record.some((cell) => /\d/.test(cell));
-    return repeated * 2 >= filled && repeated > (isShort ? 1 : EXACT_NAMES);
-  }
-
-  #judge({ record, column, otherEncoding = false }: LowerRecord, afterGap: boolean): Verdict {
+  /** Judges a record. */
+  judge({ record, column, isKept = false }: LowerRecord, afterGap: boolean): Verdict {
     const header = this.#cells;
-    const mayRepeat = header.length > 0 && column === 0 && !otherEncoding;
-    if (mayRepeat && foldedRecord(record) === this.#header) return 'repeated';
+    const repeats = header.length > 0 && column === 0 && foldedRecord(record) === this.#header;
+    if (repeats) return isKept ? 'other' : 'repeated';
     // A header of a narrower table may be padded with empty cells.
     const isPadded = this.#sparse || this.hides;
-    const cells = isPadded ? withoutEmptyEnd(record) : record;
-    const filled = isPadded ? cells.filter(isFilled) : cells;
-    const first = isPadded ? cells.findIndex(isFilled) : 0;
-    const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    if (!this.hides) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
-    const undecorated = this.#withoutDecoration(filled);
-    const isHeader =
-      this.#repeatsMost({ record, column }) ||
-      this.#isAnnotated(undecorated, cells, column) ||
-      this.#isHeader(undecorated, { lacks, afterGap });
-    const names = isHeader ? undecorated : this.#alikeNames(filled, { lacks, afterGap });
-    return names ? this.#kindOf(names) : 'none';
+    const [first, last] = isPadded ? [record.findIndex(isFilled), record.findLastIndex(isFilled)] : [0, record.length];
+    const all = record.map((text, at) => ({ text, at, above: header[column + at] ?? '' }));
+    const lacks = all.some(
+      ({ text, at, above }) => at >= first && at <= last && !isFilled(text) && folded(above) !== '',
+    );
+    const filled = isPadded ? all.filter(({ text }) => isFilled(text)) : all;
+    const nameOf = (text: string) => (this.hides ? this.#withoutDecoration(text, filled.length > 1) : text);
+    const cells = filled.map(({ text, above }) => ({ text, above, name: nameOf(text) }));
+    const found = this.#readHeader(
+      cells.map(({ name }) => name),
+      { lacks, afterGap },
+    );
+    return found === 'none' && this.hides ? this.#judgeHidden(cells, { lacks, afterGap }) : found;
   }
 
+  /** Judges a record by the other rules for hidden columns. @param cells those with a text */
+  #judgeHidden(cells: readonly LowerCell[], circumstances: Circumstances): Verdict {
+    const names = cells.map(({ name }) => name);
+    const texts = cells.map(({ text }) => text);
+    const ownColumns = cells.filter((cell) => this.#namesOwnColumn(cell)).length;
+    const isShort = cells.length === EXACT_NAMES + 1 && !texts.some((text) => /\d/.test(text));
+    if (ownColumns > (isShort ? 1 : EXACT_NAMES) && ownColumns * 2 >= cells.length) return this.#kindOf(names);
+    if (!this.#hidden.mayMention(texts.join(' '))) return 'none';
+    return this.#isAnnotated(cells) ? this.#kindOf(names) : this.#readAlike(texts, circumstances);
+  }
+
+  /** The kind of a header. */
   #kindOf(header: readonly string[]): Verdict {
-    const { excepted, unlisted } = this.#index.readHeader(header);
-    return excepted > 0 || (this.#leavesOut && unlisted.length > 0) ? 'leftOut' : 'other';
+    const kinds = header.map((cell, place) => this.#index.meaningOf(cell, place).kind);
+    return kinds.includes('excepted') || (this.#leavesOut && kinds.includes('unlisted')) ? 'leftOut' : 'other';
   }
 
-  #isHeader(cells: readonly string[], { lacks, afterGap, anySpelling }: Circumstances): boolean {
-    const { excepted, unlisted, names } = this.#index.readHeader(cells);
-    const named = cells.filter((cell) => this.#index.isListed(cell));
-    const fields = this.#fieldsOf(named);
-    const namesHidden = excepted > 0 || [...fields].some((field) => this.#hiddenInTables.has(field));
-    if (cells.length <= EXACT_NAMES && !(namesHidden && afterGap && named.length === cells.length)) {
-      const isName = (cell: string) => (anySpelling ? this.#foldedNames.has(folded(cell)) : this.#isName(cell));
-      return cells.length > 0 && cells.every(isName);
+  /** Judges cells as names, without regard to the record that they are in. */
+  #readHeader(cells: readonly string[], { lacks, afterGap, anySpelling }: Circumstances): Verdict {
+    const read = cells.map(this.#read);
+    const named = read.filter(({ isNamed }) => isNamed);
+    const different = new Set(named.map(({ field }) => field)).size;
+    const hides = named.some(({ isHidden }) => isHidden);
+    const allNamed = named.length === cells.length;
+    if (cells.length <= EXACT_NAMES && !(hides && afterGap && allNamed)) {
+      return cells.length > 0 && cells.every((cell) => this.#isName(cell, anySpelling)) ? this.#kindOf(cells) : 'none';
     }
-    // Whether each text names one field, or is configured as a text that names no field.
-    const allListed = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
-    return (allListed && fields.size === named.length) || (namesHidden && fields.size * 2 >= cells.length);
+    const isWhole = read.every(({ kind }) => kind !== 'unlisted') && !lacks && different === named.length;
+    return isWhole || (hides && different * 2 >= cells.length) ? this.#kindOf(cells) : 'none';
   }
 
-  /**
-   * The names in a header whose cells all begin or end with the same text, such as a prefix. That text and the signs
-   * around the names are removed; `undefined` if the record is no such header.
-   */
-  #alikeNames(cells: readonly string[], circumstances: Circumstances): string[] | undefined {
-    if (cells.length < 2) return undefined;
+  /** Judges cells by the names in them, if all cells begin or end with the same text, such as a prefix. */
+  #readAlike(cells: readonly string[], circumstances: Circumstances): Verdict {
+    if (cells.length < 2) return 'none';
     const texts = cells.map(alignedWithLetters);
     const isNumbered = texts.every((text) => /\d$/.test(text));
     // A cell that contains only a number is a value, and stays as it is.
@@ -259,75 +262,58 @@ export class LaterHeaders {
     const [atBegin, atEnd] = [sharedLength(bare, 0), sharedLength(bare, -1)];
     const tried = new Set<string>();
     for (const cell of bare) {
-      for (const { index, 0: match } of letters(cell).matchAll(this.#letters)) {
+      for (const { index, 0: match } of letters(cell).matchAll(this.#hidden.pattern)) {
         const from = Math.min(index, atBegin);
         const to = Math.min(cell.length - index - match.length, atEnd);
         if (tried.has(`${from} ${to}`)) continue;
         tried.add(`${from} ${to}`);
+        const anySpelling = isNumbered || from + to > 0;
         const inner = bare.map((text) => without(SIGNS, text.slice(from, text.length - to)) || text);
-        const names = this.#withoutDecoration(inner);
-        if (this.#isHeader(names, { ...circumstances, anySpelling: isNumbered || from + to > 0 })) return names;
+        const names = inner.map((text) => this.#withoutDecoration(text, true));
+        const found = this.#readHeader(names, { ...circumstances, anySpelling });
+        if (found !== 'none') return found;
       }
     }
-    return undefined;
+    return 'none';
   }
 
-  /**
-   * Whether a cell contains the name of a left-out or hashed column, and the other cells show that the record is not
-   * free text.
-   * @param cells the cells of `record` that have a text
-   * @param column the column of the header that the first cell of `record` is in
-   */
-  #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
-    const others = cells.filter((cell) => !this.#isMention(cell));
+  #namesOwnColumn({ text, above }: LowerCell): boolean {
+    return isFilled(above) && this.#read(withoutNote(text)).field === this.#read(above).field;
+  }
+
+  /** Whether a cell has a hidden name among other words, and the other cells show that the record is not free text. */
+  #isAnnotated(cells: readonly LowerCell[]): boolean {
+    const others = cells.filter(({ name }) => !this.#hidden.isMention(name));
     if (others.length === cells.length) return false;
-    const named = others.map(withoutNote).filter((cell) => this.#index.isListed(cell));
-    if (this.#fieldsOf(named).size * 2 < cells.length) return false;
-    const isInPlace = (cell: string, at: number) => {
-      const above = this.#cells[column + at] ?? '';
-      return isFilled(cell) && !this.#isMention(cell) && this.#fieldOf(withoutNote(cell)) === this.#fieldOf(above);
-    };
-    return record.some(isInPlace) || (others.length >= EXACT_NAMES && others.every((cell) => this.#isName(cell)));
+    const named = others.map(({ name }) => this.#read(withoutNote(name))).filter(({ isNamed }) => isNamed);
+    if (new Set(named.map(({ field }) => field)).size * 2 < cells.length) return false;
+    const areExact = others.length >= EXACT_NAMES && others.every(({ name }) => this.#isName(name));
+    return areExact || others.some((cell) => this.#namesOwnColumn(cell));
   }
 
-  #isName(cell: string): boolean {
-    return this.#names.has(cell.trim());
+  #isName(cell: string, anySpelling = false): boolean {
+    return anySpelling ? this.#foldedNames.has(folded(cell)) : this.#names.has(cell.trim());
   }
 
-  #fieldsOf(named: readonly string[]): ReadonlySet<string> {
-    return new Set(named.map((cell) => this.#fieldOf(cell)));
-  }
-
-  #mayMention(text: string): boolean {
-    return letters(text).search(this.#letters) >= 0;
-  }
-
-  #isMention(cell: string): boolean {
-    return this.#mayMention(cell) && this.#mentions(cell);
-  }
-
-  /** The field that a cell names, or else the text of the cell; folded. */
-  #fieldOf(cell: string): string {
-    return folded((this.#index.isListed(cell) && this.#index.readHeader([cell]).names?.[0]) || cell);
-  }
-
-  #isHidden(text: string): boolean {
-    return this.#index.readHeader([text]).excepted > 0 || this.#hiddenInTables.has(this.#fieldOf(text));
-  }
-
-  /** Removes signs around exact names and, unless the cell is the only one, notes after them. */
-  #withoutDecoration(cells: readonly string[]): string[] {
-    return cells.map((cell) => {
-      const inner = without(SIGNS, cell);
-      const texts = cells.length === 1 ? [inner] : [inner, without(SIGNS, withoutNote(inner))];
-      return [cell, ...texts].find((text) => this.#isName(text)) ?? cell;
-    });
+  /** A text without signs around an exact name and, if `notes` are allowed, a note after it. */
+  #withoutDecoration(cell: string, notes: boolean): string {
+    if (!MAY_BE_DECORATED.test(cell)) return cell;
+    const inner = without(SIGNS, cell);
+    const texts = notes ? [cell, inner, without(SIGNS, withoutNote(inner))] : [cell, inner];
+    return texts.find((text) => this.#isName(text)) ?? cell;
   }
 }
+
+const textsOf = (fields: ListedFields['fields']) => fields.flatMap(({ name, label }) => [name, label ?? '']);
+
+const STRONGEST_FIRST: Verdict[] = ['leftOut', 'repeated', 'other'];
+const strongest = (found: readonly Verdict[]) => STRONGEST_FIRST.find((verdict) => found.includes(verdict)) ?? 'none';
 
 /** Matches signs, digits and list letters before a name, and signs after it. Digits after it may be a value. */
 const SIGNS = /^(?:\p{L}[.:] |[^\p{L}\p{M}])+|[^\p{L}\p{M}\p{N}]+$/gu;
 const SIGNS_AND_DIGITS = /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu;
+/** A quick test for signs around a name and a note after it. */
+const MAY_BE_DECORATED = /^[^\p{L}\p{M}]|^\p{L}[.:] |[([{</|*?:=\r\n]|[^\p{L}\p{M}\p{N}]$/u;
 /** A longer text is not a name. The patterns would take quadratic time for it. */
 const LONGEST_NAME = 500;
 
@@ -372,11 +358,22 @@ const MOST_SIGNS = 20;
 const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
 
 /** The records that a line may be: the line is split by each kind of sign in it, for the first `MOST_SIGNS` kinds. */
-function partsOf(line: string): string[][] {
+function splitsOf(line: string): { sign: string; cells: string[] }[] {
   const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
-  const splits = signs.map((sign) => cellsOf(line, sign, true));
-  return splits.filter(({ length }, at) => length > EXACT_NAMES || USUAL_SEPARATORS.test(signs[at] ?? ''));
+  const splits = signs.map((sign) => ({ sign, cells: cellsOf(line, sign, true) }));
+  return splits.filter(({ sign, cells: { length } }) => length > EXACT_NAMES || USUAL_SEPARATORS.test(sign));
 }
+
+/** Matches a text that may contain JSON, XML or several lines. */
+const MAY_NEST = /[{<\r\n]/;
+const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
+/**
+ * Matches a key of JSON, also of JSON inside a JSON text, or the end tag of an XML element. Other texts have braces and
+ * quotation marks elsewhere.
+ */
+const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>/g;
+/** Matches an ordinary word, such as `title`: as a key inside a cell, it does not show that a column is there. */
+const WORD = /^[A-Z]?[a-z]+$/;
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);

@@ -49,7 +49,7 @@ interface Options {
   /** Finds the cells that may name a column. */
   names?: NameFilter;
   /** Finds left-out columns inside of cells; `null` if none is left out. */
-  nested?: { mayBeIn: (block: Uint8Array, from: number, to: number) => boolean } | null;
+  nested?: { mayBeIn: (block: Buffer, from: number, to: number) => boolean } | null;
 }
 
 export class Scanner extends TextBlocks {

@@ -287,10 +287,10 @@ class RowCounter {
     this.lastIsEmpty = counts.empty === counts.cells;
     const column = Math.min(0, begin - first);
     const lower = () => ({ record: cellsOf(row, first + column, last - first - column + 1), column });
-    const verdict = this.later.mayBe(counts) ? this.later.judge(counts, lower(), afterGap) : 'none';
+    const found = this.later.mayBe(counts) ? [this.later.judge(lower(), afterGap)] : [];
     const [whole = '', second] = row.texts;
-    if (second === undefined) this.later.judgeText(whole, afterGap, verdict);
-    else this.later.judgeCells(row.texts, verdict);
+    found.push(second === undefined ? this.later.judgeText(whole, afterGap) : this.later.judgeCells(row.texts));
+    this.later.count(found);
   }
 
   private isUnderHeader(column: number): boolean {

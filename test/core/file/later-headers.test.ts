@@ -59,6 +59,7 @@ describe('finds a header that names a left-out column', () => {
     ['in two cells, after a word', ['lead.id', 'lead.nationalId']],
     ['under a new name, beside columns in their places', ['id', 'name', 'channel', 'SSN']],
     ['under a new name, in capitals', ['ID', 'Name', 'CHANNEL', 'Identity card']],
+    ['under a new name, beside columns in their places in other words', ['מזהה', 'NAME', 'channel (text)', 'SSN']],
     ['in other letters', ['id', 'name', 'channel', 'nationalI\u0307d']],
     ['in Turkish capitals', ['X', 'NAME', 'NATİONALİD']],
     ['above its label', ['id\nמזהה', 'name\nשם', 'nationalId\nתעודת זהות']],
