@@ -7,6 +7,9 @@ import { type Decoder, windows1255 } from './encoding.ts';
  */
 const LONGEST_PART = 3;
 
+/** Programs write letters in JSON like this: `\u05d0`. */
+const ESCAPED = '\\u0';
+
 /** Finds the names and labels of hidden columns in texts. A hidden column is left out or hashed. */
 export class HiddenNames {
   /** Matches a name in `letters` of a text. */
@@ -19,6 +22,7 @@ export class HiddenNames {
     this.pattern = letterPattern(names);
     this.#mentions = mentions(names);
     const parts = new Set(names.filter((name) => name !== '').flatMap(partsOfSpellings));
+    if (names.some((name) => /[^ -~]/.test(name))) parts.add(ESCAPED);
     const encode = (text: string) => (decoder === 'windows-1255' ? windows1255(text) : Buffer.from(text));
     const patterns = Array.from(parts, (part) => encode(part).toString('hex').replace(/../g, '\\x$&'));
     this.#parts = new RegExp(patterns.join('|') || '(?!)');

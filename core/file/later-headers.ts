@@ -144,9 +144,10 @@ export class LaterHeaders {
    * beside it, because free text does not contain it.
    */
   judgeText(text: string, afterGap: boolean): Verdict {
-    if (!this.#hidden.mayMention(text)) return 'none';
+    if (!this.#hidden.mayMention(unescaped(text))) return 'none';
     const lines = text.split(LINE_BREAK);
-    return strongest(lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap)));
+    const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
+    return strongest([...found, this.judgeCells([text])]);
   }
 
   /**
@@ -155,7 +156,9 @@ export class LaterHeaders {
    */
   judgeCells(texts: readonly string[]): Verdict {
     if (!this.nested) return 'none';
-    return texts.some((text) => MAY_NEST.test(text) && (this.#hasKey(text) || this.#isPage(text))) ? 'leftOut' : 'none';
+    return texts.some((text) => MAY_NEST.test(text) && (this.#hasKey(unescaped(text)) || this.#isPage(text)))
+      ? 'leftOut'
+      : 'none';
   }
 
   /** Counts a record once. @param found all verdicts on the record */
@@ -177,10 +180,12 @@ export class LaterHeaders {
     return hasCode ? [...found, this.#leavesOut ? 'leftOut' : 'other'] : found;
   }
 
-  /** Whether a left-out column is a key of JSON or an element of XML in a cell. */
+  /** Whether a left-out column is a key of JSON, or an element or attribute of XML, in a cell. */
   #hasKey(cell: string): boolean {
-    for (const [, key, name = key ?? ''] of cell.matchAll(KEYS))
+    for (const [, ...found] of cell.matchAll(KEYS)) {
+      const name = found.join('');
       if (!WORD.test(name) && this.#index.meaningOf(name).kind === 'excepted') return true;
+    }
     return false;
   }
 
@@ -368,12 +373,17 @@ function splitsOf(line: string): { sign: string; cells: string[] }[] {
 const MAY_NEST = /[{<\r\n]/;
 const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 /**
- * Matches a key of JSON, also of JSON inside a JSON text, or the end tag of an XML element. Other texts have braces and
- * quotation marks elsewhere.
+ * Matches a key of JSON, also of JSON inside a JSON text, the end tag of an XML element, or an attribute. Other texts
+ * have braces and quotation marks elsewhere.
  */
-const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>/g;
+const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>|\s([\w.:-]{1,100})=\\*["']/g;
 /** Matches an ordinary word, such as `title`: as a key inside a cell, it does not show that a column is there. */
 const WORD = /^[A-Z]?[a-z]+$/;
+
+/** The text with the letters that programs escape in JSON: `\u05d0`. */
+function unescaped(text: string): string {
+  return text.replace(/\\+u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);

@@ -119,6 +119,7 @@ describe('finds a header that names a left-out column', () => {
     ['by name in a row of JSON', '{"id":1,"nationalId":"312340001"}'],
     ['by name in a row of JSON as wide as the file', '{"id":1,"name":"Dana","a":2,"nationalId":"312340001"}'],
     ['by label in a list of JSON as wide as the file', '[{"id":1,"National ID":"312340001"},{"id":2,"a":3}]'],
+    ['by label in a narrow row of JSON', '{"id":1,"National ID":"312340001"}'],
     ['by name before its values', 'nationalId,312340001'],
     ['with line breaks of another kind, as wide as the file', 'x,y,nationalId\r1,Dana'],
     ['by name in a cell of JSON without quotation marks around it', "7,Dana,Meeting,{'nationalId': 312340001}"],
@@ -152,6 +153,9 @@ describe('finds a header that names a left-out column', () => {
     ['JSON in a text of JSON', '{"body":"{\\"nationalId\\":312340001}"}'],
     ['JSON with a label', "{'National ID': 312340001}"],
     ['JSON of several lines', '{\n  "id": 1,\n  "nationalId": 312340001\n}'],
+    ['JSON with escaped letters', '{"a":1,"national\\u0049d":"312340001"}'],
+    ['JSON with escaped letters in a text of JSON', '{"a":"{\\"National \\\\u0049D\\":1}"}'],
+    ['an attribute of XML', '<lead id="1" nationalId="312340001"/>'],
     ['JSON in JSON in a text of JSON', '{"a":"{\\"b\\":\\"{\\\\\\"nationalId\\\\\\":1}\\"}"}'],
   ])('inside one cell of a whole record: %s', async (_, cell) => {
     const record = ['7', 'Dana', 'Email', cell];
@@ -185,6 +189,15 @@ describe('finds a header that names a left-out column', () => {
     const text = `${HEADER}${ROWS}${quoted(['7', 'Dana', 'Email', `{"${key}":1}`])}\n`;
 
     expect(await headersIn(text, expected)).toEqual({ other: 1, leftOut: 1 });
+  });
+
+  test('inside one cell as a key of JSON in escaped Hebrew letters', async () => {
+    const expected = { ...LEFT_OUT, excepted: [{ name: 'nationalId', label: 'תעודת זהות' }] };
+    const key = Array.from('תעודת זהות', (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const cell = `{"${key.join('')}":312340001}`;
+
+    for (const record of [quoted(['7', 'Dana', 'Email', cell]), cell])
+      expect(await headersIn(`${HEADER}${ROWS}${record}\n`, expected)).toEqual({ other: 1, leftOut: 1 });
   });
 
   test('inside one cell as a key of JSON in windows-1255: a label of single letters', async () => {
