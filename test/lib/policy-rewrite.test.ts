@@ -1,4 +1,3 @@
-import { App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { rewritePolicies } from '../../lib/export-app.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
@@ -34,5 +33,5 @@ test('-c rewrite=policies changes only one Sid in each policy of bucket, key, qu
 });
 
 test('-c rewrite refuses anything but "policies"', () => {
-  expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow('-c rewrite=policies');
+  expect(() => rewritePolicies(stackOf().stack, 'rules', new Date())).toThrow('-c rewrite=policies');
 });

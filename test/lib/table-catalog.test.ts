@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, test } from 'vitest';
@@ -8,9 +8,11 @@ import { dateProblem } from '../../core/export/logical-date.ts';
 import { tableKey } from '../../core/table/stored-table.ts';
 import { TableCatalog } from '../../lib/resources/table-catalog.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';
+import { newApp } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { openDuckDb, putTable } from '../core/table/support.ts';
 import { tempDir } from '../support/project.ts';
+import { tree } from './support/files.ts';
 import { allOf } from './support/template.ts';
 
 const NAMES = [
@@ -42,7 +44,7 @@ const SETTINGS = {
 
 /** The catalog of a deployment with these entities. */
 function catalogOf(entities: Record<string, unknown>) {
-  const stack = new Stack(new App({ analyticsReporting: false }), 'crm-export-of-the-south');
+  const stack = new Stack(newApp(tree({})), 'crm-export-of-the-south');
   const bucket = new Bucket(stack, 'Exports');
   new TableCatalog(stack, 'TableCatalog', {
     deployment: exampleDeployment({ entities }),
