@@ -27,6 +27,9 @@ export function awsErrorText(error: unknown): string | undefined {
     const isOfAws = error.name.startsWith('Storage') || isDenied(error.cause);
     return isOfAws ? awsErrorText(error.cause) : undefined;
   }
+  // The SDK adds this text to the error about an answer that it cannot parse. The error quotes the answer.
+  if (error instanceof Error && error.message.includes('Deserialization error'))
+    return 'A server that is not AWS answered: check AWS_ENDPOINT_URL, --endpoint-url and the proxy of this network.';
   const { name, message } = factsOf(error);
   if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {

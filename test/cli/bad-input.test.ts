@@ -82,6 +82,7 @@ test('each error of the network or of AWS has its sentence, and an object that i
     error('CredentialsProviderError', 'Token is expired. To refresh this SSO session run aws sso login'),
     error('Error', 'connect ETIMEDOUT 10.0.0.1:443'),
     error('ThrottlingException', 'Rate exceeded'),
+    error('SyntaxError', `Unexpected token '<', "<html><hea"... is not valid JSON\n  Deserialization error: to see …`),
     new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]),
     ...gone.map((name) => error(name)),
   ];
