@@ -57,7 +57,7 @@ export function isSheetError(texts: readonly string[]): boolean {
 /** Whether a last row may be the text of an error. */
 export function isErrorRow(texts: readonly string[]): boolean {
   const filled = texts.filter(isFilled);
-  return startsWithError(filled) || filled.filter(isErrorText).length * 2 > filled.length;
+  return startsWithError(texts) || filled.filter(isErrorText).length * 2 > filled.length;
 }
 
 /** If more rows look like an error message, they are ordinary data. */

@@ -76,7 +76,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
     },
     warnings: [
       ...warningsOf([...besides, ...outside], findings),
-      ...errorWarnings(counter.errors, isErrorRow(counter.last.texts)),
+      ...errorWarnings(counter.errors, isErrorRow(counter.withFirst(counter.last))),
     ],
   };
 }
@@ -270,7 +270,7 @@ class RowCounter {
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.lastNumber + 1) this.behindGap = true;
     this.records += 1;
-    if (isSheetError(row.texts)) this.errors += 1;
+    if (isSheetError(this.withFirst(row))) this.errors += 1;
     if (longer || this.behindGap) this.irregular += 1;
     if (this.last.number > 0) {
       this.fewest = Math.min(this.fewest, this.last.columns.length);
@@ -291,6 +291,11 @@ class RowCounter {
     const [whole = '', second] = row.texts;
     found.push(second === undefined ? this.later.judgeText(whole, afterGap) : this.later.judgeCells(row.texts));
     this.later.count(found);
+  }
+
+  /** The texts of a row, after an empty text if the row has no cell in the first column. */
+  withFirst({ columns: [begin = 0], texts }: SheetRow): readonly string[] {
+    return begin > this.header.first ? ['', ...texts] : texts;
   }
 
   private isUnderHeader(column: number): boolean {

@@ -38,6 +38,16 @@ test('with a left-out column, a workbook with only its rows is not stopped', asy
   expect(await fateOf(partsOf(draft))).toMatchObject({ places: 0 });
 });
 
+test.each<[xml: string, kind: string]>([
+  [
+    '<dataValidations><dataValidation><formula1>"Dana"</formula1></dataValidation></dataValidations>',
+    'data validation',
+  ],
+  ['<conditionalFormatting><cfRule><formula>"Dana"</formula></cfRule></conditionalFormatting>', 'conditional formats'],
+])('the reason names the place of %s', async (xml, kind) => {
+  expect((await fateOf(inSheet(xml)(partsOf(draft)))).detail).toContain(kind);
+});
+
 describe('with a left-out column, a workbook is stopped by', () => {
   const withheld = async (change: (parts: Parts) => Parts) => {
     const { places, detail, facts } = await fateOf(change(partsOf(draft)));

@@ -267,11 +267,11 @@ test('publishes some odd texts with one warning', async () => {
   await expectMessages('odd-text-warnings', warnings);
 });
 
-test.each(['Policy expired,Dana,05', 'פג תוקף,דנה,05', 'Job failed,Dana,05', 'denied,,05'])(
-  'publishes a row that begins with the status %j without a warning',
+test.each(['Policy expired,Dana,05', 'פג תוקף,דנה,05', 'Job failed,Dana,05', 'denied,,05', ',Connection lost,05'])(
+  'publishes the row %j, which begins with a status or an empty cell, without a warning',
   async (row) => {
-    for (const bytes of [`${FILE}${row}\n`, at100(`${row}\n`)])
-      expect(await night(bytes)).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
+    for (const bytes of [`${FILE}${row}\n`, at100(`${row}\n`), sheetWith(row.split(','))])
+      expect(await night(bytes, { before: [bytes] })).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
   },
 );
 
