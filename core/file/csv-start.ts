@@ -149,19 +149,20 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
 
 /**
  * Finds a header in the first record or below titles: most of its cells name columns, and each title above it has fewer
- * filled cells, or is a sentence.
+ * filled cells. One title may be a sentence with more.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));
   // A sentence with commas may look like a first record with few names.
   if (rowsAbove < (index.width < FEWEST_NAMED ? 1 : 0)) return undefined;
+  const above = candidate.records.slice(0, rowsAbove);
   const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
-  // In a sentence, a blank and a word follow each comma.
+  const isWide = (cells: string[]) => cells.filter(isFilled).length >= Math.max(width, NARROWEST_WITHOUT_NAMES);
+  // In a sentence, a blank and a word follow each comma. Several such lines may be records.
   const isSentence = ([, ...others]: string[]) => others.every((cell) => /^ .*\p{L}/u.test(cell));
-  const isTitle = (cells: string[]) =>
-    !cells.some(hasControls) &&
-    (cells.filter(isFilled).length < Math.max(width, NARROWEST_WITHOUT_NAMES) || isSentence(cells));
-  return candidate.records.slice(0, rowsAbove).every(isTitle) ? { ...candidate, rowsAbove } : undefined;
+  const wide = above.filter(isWide);
+  const areTitles = wide.length <= 1 && wide.every(isSentence) && !above.flat().some(hasControls);
+  return areTitles ? { ...candidate, rowsAbove } : undefined;
 }
 
 /** Whether all texts of a record name fields. */

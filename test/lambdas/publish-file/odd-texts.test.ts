@@ -91,6 +91,7 @@ test.each<Case>([
   belowWide('of labels', `מזהה,שם,תעודת זהות,,,,\n${ROW},,,,\n`),
   ['a row longer than the header', `${FILE}1,a,2,${CANARY}\n2,b,3,\n`, LEFT_OUT],
   ['records above the header', rows(3) + FILE, LEFT_OUT],
+  ['records above it with blanks after commas', `a1, דנה, x${CANARY}\n`.repeat(3) + FILE, LEFT_OUT],
   ['a header below a title', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`, LEFT_OUT],
   ['a possible second column after a semicolon', `id\n${'1;31234\n'.repeat(50)}`, ONE_LEFT_OUT],
   ['a possible second column after a tab in most rows', `id\n1\n${'1\t31234\n'.repeat(50)}`, ONE_LEFT_OUT],
