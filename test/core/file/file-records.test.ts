@@ -1,9 +1,8 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { fileRecords, type StoredForm, unreadableReason } from '../../../core/file/file-records.ts';
+import { tempDir } from '../../support/project.ts';
 import { AMPLE, all, sourceOf, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
@@ -56,7 +55,7 @@ test.each<[string, Uint8Array, StoredForm, string]>([
 });
 
 test('removes unpacked files after a complete, an interrupted and a failed read', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  const folder = await tempDir();
   vi.stubEnv('TMPDIR', folder);
   const form = { ...xlsx, compression: 'gzip' };
 

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { asBatchStep } from '../../../core/batch/batch-state.ts';
@@ -10,6 +9,7 @@ import type { Invocation } from '../../../core/step/step.ts';
 import { OLDEST_MACHINE, STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { CANARY, run, runState } from '../../support/builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
+import { tempDir } from '../../support/project.ts';
 
 const NAMES = Object.keys(STEPS) as StepName[];
 
@@ -294,7 +294,7 @@ describe('the trouble in a state', () => {
 });
 
 test('every invocation first removes what killed invocations left on the disk', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'handler-'));
+  const folder = await tempDir();
   vi.stubEnv('TMPDIR', folder);
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-CheckStatus');
   vi.stubEnv('AWS_ENDPOINT_URL', undefined);

@@ -1,20 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { emptyTemporaryFolder } from '../../../core/step/step.ts';
+import { tree } from '../../lib/support/files.ts';
 
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'temporary-folder-'));
+  const names = ['unpacked-a1', 'feed-b2', 'table-c3', 'of-somebody-else'];
+  folder = tree(Object.fromEntries(names.map((name) => [`${name}/content`, 'x'])));
   vi.stubEnv('TMPDIR', folder);
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-PublishFile');
   vi.stubEnv('AWS_ENDPOINT_URL', undefined);
-  for (const name of ['unpacked-a1', 'feed-b2', 'table-c3', 'of-somebody-else']) {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, 'content'), 'x');
-  }
 });
 
 test('removes only what killed invocations left', async () => {
