@@ -47,13 +47,7 @@ export function isWide(encoding: string | null): encoding is 'utf-16le' | 'utf-1
 }
 
 /** Whether a text has control characters other than tabs, line breaks and the DOS end-of-file mark. */
-export function hasControls(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d && code !== 0x1a) return true;
-  }
-  return false;
-}
+export const hasControls = (text: string) => /[^\P{Cc}\t\n\r\x7f-\x9f]/u.test(text.replaceAll('\x1a', ''));
 
 /** Decodes whole records. */
 export function decoded(bytes: Buffer, decoder: Decoder): string {
@@ -289,8 +283,11 @@ const MARK = 3;
 /** Punctuation, a currency sign or another sign that is not a letter. */
 const SIGN = 4;
 const UNDEFINED = 5;
+/** A geresh or gershayim: unlike a vowel point, it may begin a word, like a quotation mark. */
+const GERESH = 6;
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
+  if (byte === 0xd7 || byte === 0xd8) return GERESH;
   if (/[\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff]/.test(String.fromCharCode(byte))) return UNDEFINED;
   if (byte < 0xc0) return SIGN;
   // The bytes after the last letter are marks of writing direction.
@@ -307,7 +304,9 @@ const IMPOSSIBLE = 1 << 30;
 const SIGNS = 1 << 31;
 const SUMMED = 1 << 14;
 const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}]${LETTER}`);
-const IMPOSSIBLE_KINDS = new RegExp(`${UNDEFINED}$|${LATIN}${LETTER}|[^${LETTER}${MARK}]${MARK}|${MARK}${SIGN}`);
+const IMPOSSIBLE_KINDS = new RegExp(
+  `${UNDEFINED}$|${LATIN}${LETTER}|[^${LETTER}${MARK}]${MARK}|[${MARK}${GERESH}]${SIGN}|${GERESH}${LATIN}`,
+);
 const SHOWN = Array.from({ length: 64 }, (_, kinds) => {
   const digits = kinds.toString(8).padStart(2, '0');
   if (digits === `${SIGN}${SIGN}`) return SIGNS;
@@ -318,7 +317,8 @@ for (let pair = 0; pair < PAIRS.length; pair += 1) {
   const kinds = 8 * (KINDS[pair >> 8] as number) + (KINDS[pair & 0xff] as number);
   PAIRS[pair] = (SHOWN[kinds] as number) | ((pair & 0x80) > 0 ? HIGH : 0);
 }
-const LETTER_AND_SIGNS = /[\xe0-\xfa][\x80-\xbf]{2}/;
+/** A UTF-8 character of three bytes, unless the signs are usual ones: no-break spaces, punctuation, a shekel sign. */
+const LETTER_AND_SIGNS = /[\xe0-\xfa](?![\x85\x91-\x97\xa0\xa4\xb7]{2})[\x80-\xbf]{2}/;
 
 /** Fewer joined letters do not prove Hebrew: other code pages have accented letters at the same codes. */
 const FEWEST_JOINED = 3;

@@ -60,6 +60,8 @@ const inEncoding = (encoding: string, more: Facts['dialect'] = {}, options: Opti
 });
 const NO_WIDTH = 'more or fewer fields';
 const LABELS_1255 = windows1255('מזהה,עיר\r\n1,חיפה\r\n');
+const QUOTED_1255 = windows1255(csv([...TABLE, ['3', '\xd8הפניקס\xd8, מסך 27\xd8', 'כיתה 5\xd7']]));
+const SIGNS_1255 = windows1255(csv([...TABLE, ['3', 'לחזור\xa0\xa0מחר', '\x93אולי\x85\x94, סכום\xa0\xa4']]));
 const SEP_LINE_1255 = [windows1255('sep=,\r\nמזהה,עיר\r\n1,חיפה\r\n2,'), Buffer.of(0xff), windows1255('\r\n3,עכו\r\n')];
 const TWO_SEPARATORS = 'Cohen, Avi;0501234567;Haifa, IL\nLevi, Dana;0521234567;Eilat, IL\nBar;0531234567;Akko\n';
 const WIDE_LINE = csv([[DANA[0] ?? '', 'א'.repeat(200_000), ''], DANA]);
@@ -91,6 +93,8 @@ const PUBLISHED: Row[] = [
   ],
   ['UTF-16 big-endian without a mark', utf16be(csv(TABLE)), inEncoding('utf-16be')],
   ['windows-1255', windows1255(csv(TABLE)), inEncoding('windows-1255')],
+  ['windows-1255 with Hebrew marks before words and after numbers', QUOTED_1255, inEncoding('windows-1255')],
+  ['windows-1255 with signs of word processors and web pages', SIGNS_1255, inEncoding('windows-1255')],
   [
     'windows-1255, including the header',
     LABELS_1255,
