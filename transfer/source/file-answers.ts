@@ -19,7 +19,7 @@ interface Exchange {
 
 /** Why an answer is not the file. `another range`: its bytes would land in the wrong place. */
 export type Refusal =
-  | Extract<TransferReason, 'changed' | 'rate-limited' | 'source-unavailable' | 'refused' | 'link-expired'>
+  | Extract<TransferReason, 'changed' | 'rate-limited' | 'source-unavailable' | 'incomplete' | 'link-expired'>
   | 'another range';
 
 /**
@@ -57,7 +57,7 @@ const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status, range }) => status === 416 && range !== undefined, means: 'changed' },
   { when: ({ status }) => status === 429, means: 'rate-limited' },
   { when: ({ status }) => status >= 500 || status === 408, means: 'source-unavailable' },
-  { when: ({ status }) => status < 400 || status === 416, means: 'refused' },
+  { when: ({ status }) => status < 400, means: 'incomplete' },
   // Stores refuse an expired link with 403, 410, 400, 401 or 404.
   { when: () => true, means: 'link-expired' },
 ];
@@ -78,5 +78,5 @@ export function receivedRange(headers: IncomingMessage['headers'], range: Range 
 }
 
 export function meaningOfFile(exchange: Exchange): Meaning {
-  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'refused';
+  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'link-expired';
 }

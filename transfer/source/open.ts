@@ -143,7 +143,8 @@ function describe(
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
-    throw new TransferError('refused', 'The file came without a length, so it is unknown whether it is complete.');
+    const message = 'The file has no declared length and may be cut. If this is usual, set files.allowUndeclaredEnd.';
+    throw new TransferError('refused', message);
   }
   const head = { length: total, contentType: headers['content-type'] ?? '' };
   const short = received !== undefined && received.to < Math.min(range?.to ?? received.total, received.total);

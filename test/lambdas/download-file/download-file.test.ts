@@ -140,15 +140,19 @@ test.each([
   await expectTexts('export-not-found', [['a file of an unknown export', error.message.replace(since, 'SINCE')]]);
 });
 
-test('waits while links are refused, and ends in DownloadLinkExpired at the deadline', async () => {
-  const file = servers.origin.file({ size: 100, script: always(EXPIRED) });
+test.each<[answer: Behaviour, name: RunErrorName]>([
+  [EXPIRED, 'DownloadLinkExpired'],
+  [{ status: 416 }, 'DownloadLinkExpired'],
+  [{ status: 302 }, 'DownloadIncomplete'],
+])('waits while every GET is answered %o, and ends in %s at the deadline', async (answer, name) => {
+  const file = servers.origin.file({ size: 100, script: always(answer) });
 
-  const answer = await downloadFile(runState(), servers.depsFor(file));
-  expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, moving: { upload: null, invocations: 0 } });
+  const early = await downloadFile(runState(), servers.depsFor(file));
+  expect(early).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, moving: { upload: null, invocations: 0 } });
 
   const late = servers.depsFor(file, { now: DEADLINE });
-  const error = await failureOf(downloadFile(runState(), late), 'DownloadLinkExpired');
-  expect(error.message).toContain('was answered 403');
+  const error = await failureOf(downloadFile(runState(), late), name);
+  expect(error.message).toContain(`was answered ${answer.status}`);
 });
 
 test('requests again if a web page arrives, then ends in FileRejected and stores nothing', async () => {
