@@ -11,7 +11,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText } from '../support/text.ts';
 
 /**
  * `changes` shows the feeds of an entity from their records: sequence, counts, gaps, and why the chain is stopped.
@@ -74,7 +74,7 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
   const between = from ? `${from.date} to ${to.date}` : to.date;
   const what =
     kind === 'snapshot'
-      ? `all ${manyText(rows, 'row')}, which replace everything`
+      ? `all ${countText(rows, 'row')}, which replace everything`
       : `${inserts} inserted, ${deletes} deleted, ${updates} updated`;
   return `${entity}, feed ${sequence}, ${between}: ${what} (${to.run})`;
 }
@@ -115,7 +115,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
     throw new CommandError(`A run wrote a feed of ${entity} at the same time. Run the command again.`, RUN_FAILED);
   const { gone, of, date } = head.stopped;
   printErr(
-    `The next feed of ${entity} will be written, no matter how many ${of} are missing then. On ${date}, ${manyText(gone, of === 'keys' ? 'key' : 'row')} were missing.`,
+    `The next feed of ${entity} will be written, no matter how many ${of} are missing then. On ${date}, ${countText(gone, of === 'keys' ? 'key' : 'row')} were missing.`,
   );
 }
 

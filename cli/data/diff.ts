@@ -4,7 +4,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import type { FileState } from '../runs/run.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, printableLine } from '../support/text.ts';
+import { bytesText, countText, numberText, printableLine } from '../support/text.ts';
 import type { RowChanges } from './compare-rows.ts';
 import { type Difference, difference } from './file-difference.ts';
 import { findManifest, publishedBefore } from './find-manifest.ts';
@@ -39,7 +39,7 @@ export function diffText({ before, after, states, columns, rows }: Difference): 
   return [
     `${after.run.entity}: ${sideText(before, states.before)} to ${sideText(after, states.after)}`,
     `  columns: ${columnsChanged(columns)}`,
-    `  rows: ${countText(before)} to ${countText(after)}`,
+    `  rows: ${rowCount(before)} to ${rowCount(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
     ...(rows === null
       ? ['  keys: not compared, because a file has no column id; name another column with --key']
@@ -52,13 +52,12 @@ function sideText({ execution, run }: Manifest, state: FileState): string {
 }
 
 function rowsText({ keys, changed, addedKeys = [], removedKeys = [], changedKeys = [] }: RowChanges): string[] {
-  const many = (count: number) => count.toLocaleString('en-US');
   const most = Object.entries(changed.columns).sort(([, one], [, other]) => other - one);
-  const where = most.map(([name, count]) => `${name} ${many(count)}`).join(', ');
+  const where = most.map(([name, count]) => `${name} ${numberText(count)}`).join(', ');
   const lines = (mark: string, shown: string[]) => shown.map((key) => `${mark} ${printableLine(key)}`);
   return [
-    `  keys by ${printableLine(keys.column)}: ${many(keys.added)} added, ${many(keys.removed)} removed, ${many(keys.kept)} in both`,
-    `  changed: ${manyText(changed.rows, 'row')}${printableLine(where === '' ? '' : `: ${where}`)}`,
+    `  keys by ${printableLine(keys.column)}: ${numberText(keys.added)} added, ${numberText(keys.removed)} removed, ${numberText(keys.kept)} in both`,
+    `  changed: ${countText(changed.rows, 'row')}${printableLine(where === '' ? '' : `: ${where}`)}`,
     ...[...lines('+', addedKeys), ...lines('-', removedKeys), ...lines('~', changedKeys)],
   ];
 }
@@ -72,8 +71,8 @@ function columnsChanged({ added, removed, retyped }: Changes): string {
   return printableLine(words.join(', ')) || 'the same';
 }
 
-function countText({ file }: Manifest): string {
-  return file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US');
+function rowCount({ file }: Manifest): string {
+  return file.rows === null ? 'not counted' : numberText(file.rows);
 }
 
 /** Warnings about rows that were counted but not compared. */
@@ -87,10 +86,10 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
   ].flatMap(({ date, repeats, lacks }) => [
     ...(repeats > 0
       ? [
-          `The file of ${date} has ${manyText(repeats, 'row')} with the ${key} of an earlier row, so ${key} does not identify a row.`,
+          `The file of ${date} has ${countText(repeats, 'row')} with the ${key} of an earlier row, so ${key} does not identify a row.`,
         ]
       : []),
-    ...(lacks > 0 ? [`The file of ${date} has ${manyText(lacks, 'row')} without ${key}, not compared.`] : []),
+    ...(lacks > 0 ? [`The file of ${date} has ${countText(lacks, 'row')} without ${key}, not compared.`] : []),
   ]);
 }
 

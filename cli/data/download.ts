@@ -6,7 +6,7 @@ import { pathArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, printableLine } from '../support/text.ts';
+import { bytesText, countText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
@@ -95,7 +95,7 @@ function printDownloaded(manifest: Manifest, path: string, how: string, { json }
 }
 
 function factsOf({ run: { entity, date }, execution, file }: Manifest): string {
-  const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
+  const rows = file.rows === null ? '' : `${countText(file.rows, 'row')}, `;
   return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 match the manifest of ${printableLine(execution)}`;
 }
 

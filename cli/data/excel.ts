@@ -6,7 +6,7 @@ import { eachRecord } from '../../core/file/file-records.ts';
 import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-rows.ts';
 import type { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText, numberText } from '../support/text.ts';
 import { openPart } from './download-part.ts';
 import { recordsOf } from './stored-file.ts';
 import { fileError } from './stored-manifests.ts';
@@ -145,22 +145,22 @@ function beginningXml(first: string[][]): string {
 }
 
 function rowXml(record: string[], row: number): string {
-  if (row > LAST_ROW) throw tooMuch(`row ${count(row)} is one more than a sheet can have`);
+  if (row > LAST_ROW) throw tooMuch(`row ${numberText(row)} is one more than a sheet can have`);
   if (record.length > LAST_COLUMN) {
-    throw tooMuch(`row ${count(row)} has ${manyText(record.length, 'column')}, and a sheet has ${count(LAST_COLUMN)}`);
+    throw tooMuch(
+      `row ${numberText(row)} has ${countText(record.length, 'column')}, and a sheet has ${numberText(LAST_COLUMN)}`,
+    );
   }
   let cells = '';
   for (const [column, text] of record.entries()) {
     if (text.length > LONGEST_CELL) {
-      const where = `row ${count(row)}, column ${columnName(column)}`;
-      throw tooMuch(`${where} has ${manyText(text.length, 'character')}, and a cell has ${count(LONGEST_CELL)}`);
+      const where = `row ${numberText(row)}, column ${columnName(column)}`;
+      throw tooMuch(`${where} has ${countText(text.length, 'character')}, and a cell has ${numberText(LONGEST_CELL)}`);
     }
     cells += cellXml(text, `${columnName(column)}${row}`, row === 1 ? 2 : 1);
   }
   return `<row r="${row}">${cells}</row>`;
 }
-
-const count = (number: number) => number.toLocaleString('en-US');
 
 const NAMES: string[] = [];
 

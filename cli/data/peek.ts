@@ -4,7 +4,7 @@ import { fileRecords } from '../../core/file/file-records.ts';
 import { isEmptyFile } from '../../core/gate/facts.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, printableLine, textTable } from '../support/text.ts';
+import { bytesText, countText, printableLine, textTable } from '../support/text.ts';
 import { type FileChoice, findManifest } from './find-manifest.ts';
 import { NO_LIMITS, namesOf, refuseUnread, sourceOf, storedFile, unreadable } from './stored-file.ts';
 import { columnsOf, createManifests, publicationWarnings } from './stored-manifests.ts';
@@ -24,9 +24,9 @@ export async function peek(entity: Entity, options: Options): Promise<void> {
   const rows = options.columns ? null : await firstRows(target, manifest, SHOWN_ROWS);
   const { execution, file, run, warnings } = manifest;
   const { columns, others } = columnsOf(manifest);
-  const more = others?.length ? `; the CRM lists ${manyText(others.length, 'column')} more` : '';
-  const counted = file.rows === null ? 'rows not counted' : manyText(file.rows, 'row');
-  const size = rows ? `${counted}, ${bytesText(file.bytes)}` : `${manyText(columns.length, 'column')}${more}`;
+  const more = others?.length ? `; the CRM lists ${countText(others.length, 'column')} more` : '';
+  const counted = file.rows === null ? 'rows not counted' : countText(file.rows, 'row');
+  const size = rows ? `${counted}, ${bytesText(file.bytes)}` : `${countText(columns.length, 'column')}${more}`;
   const cells = columns.map(({ name, type, label }) => [name, type ?? '', label ?? '']);
   const table = textTable(['Column', 'Type', 'Label'], cells);
   printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${table}`);
@@ -53,8 +53,8 @@ export function rowsText(header: string[] | null, rows: string[][], width: numbe
   let count = most;
   while (count > 1 && !fits(count)) count -= 1;
   const left = most - count;
-  const note = left > 0 ? [`Not shown: ${manyText(left, 'more column')}. Use a wider terminal.`] : [];
-  return [`First ${manyText(rows.length, 'row')}:`, ...linesOf(cells, count), ...note].join('\n');
+  const note = left > 0 ? [`Not shown: ${countText(left, 'more column')}. Use a wider terminal.`] : [];
+  return [`First ${countText(rows.length, 'row')}:`, ...linesOf(cells, count), ...note].join('\n');
 }
 
 function linesOf(cells: string[][], count: number): string[] {

@@ -21,7 +21,7 @@ import { nightKey, nightSchema } from '../../core/night/night-record.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText } from '../support/text.ts';
 
 export type Manifests = ReturnType<typeof createManifests>;
 
@@ -87,7 +87,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       );
       const [first, ...others] = unread;
       if (first !== undefined) warn(first);
-      if (others.length > 0) warn(`${manyText(others.length, 'more manifest')} of ${entity} cannot be read.`);
+      if (others.length > 0) warn(`${countText(others.length, 'more manifest')} of ${entity} cannot be read.`);
       return runs.flatMap((one) => one ?? []);
     },
   };

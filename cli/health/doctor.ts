@@ -11,7 +11,7 @@ import { quoted } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
-import { manyText, painterOf, SIGNS } from '../support/text.ts';
+import { countText, painterOf, SIGNS } from '../support/text.ts';
 import {
   broken,
   type Checked,
@@ -261,7 +261,7 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all
   const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
   const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
   const held = having('holds');
-  const folded = `${SIGNS.good} ${manyText(held.length, 'check')} passed; to see them, add --all.`;
+  const folded = `${SIGNS.good} ${countText(held.length, 'check')} passed; to see them, add --all.`;
   const passed =
     all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [painterOf(stream)('good')(folded)];
   // Checks with one cause have one advice, which is printed once.
@@ -274,7 +274,7 @@ function conclusionOf(checks: Checked[]): string {
   const broken = checks.filter(({ verdict }) => verdict === 'broken');
   const ends = broken.every(({ id }) => id === 'rules') ? 'not start as it was deployed' : 'fail';
   if (broken.length > 0)
-    return `A nightly run would ${ends}: see the ${manyText(broken.length, 'line')} marked ${SIGNS.bad}.`;
+    return `A nightly run would ${ends}: see the ${countText(broken.length, 'line')} marked ${SIGNS.bad}.`;
   if (exitCodeOf(checks) !== 0)
     return `doctor could not find out whether a nightly run would work: see the lines marked ${SIGNS.unknown}.`;
   const doubt = doubtOf(checks);

@@ -9,7 +9,7 @@ import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/refresh.
 import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { asciiText, durationText, manyText } from '../support/text.ts';
+import { asciiText, countText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
 
 /** Findings about the stored client and grant, and the dependencies of commands that refresh the grant. */
@@ -46,7 +46,7 @@ export function clientFinding(
     return broken(text, `Authorize again: ${AUTHORIZE}.`, USAGE);
   }
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
-    return holds(`The OAuth client is stored (id of ${manyText(clientId.length, 'character')}).`);
+    return holds(`The OAuth client is stored (id of ${countText(clientId.length, 'character')}).`);
   }
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
   return broken(text, `Set CRM_CLIENT_SECRET, then: ${AUTHORIZE} --new-secret.`, USAGE);
@@ -94,7 +94,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
     return warning(text, 'Run the command again in a minute.');
   }
   const next = `${reason}. The next attempt is after ${new Date(deadline).toISOString()}.`;
-  const refused = `Refreshes of the current token set were refused with an unrecognised error code (${manyText(refusals, 'attempt')})`;
+  const refused = `Refreshes of the current token set were refused with an unrecognised error code (${countText(refusals, 'attempt')})`;
   if (refusals > 0) return broken(`${refused}${next}`, authorize);
   const advice = `Check whether the token endpoint answers. To get a new grant without waiting: ${AUTHORIZE}.`;
   return broken(`${unansweredText(item)}${next}`, advice, ENVIRONMENT);
@@ -102,7 +102,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  return `No refresh of the current token set got a usable answer${since} (${manyText(unanswered, 'attempt')})`;
+  return `No refresh of the current token set got a usable answer${since} (${countText(unanswered, 'attempt')})`;
 }
 
 export const GRANT_RIGHTS = [

@@ -10,7 +10,7 @@ import { createManifests, publishedManifests } from '../data/stored-manifests.ts
 import { rulesNotes, rulesOf } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText } from '../support/text.ts';
 import { countsText, derivedObjects } from '../tables/derived-objects.ts';
 import { about, broken, type Finding, holds, warning } from './check.ts';
 
@@ -75,7 +75,7 @@ export async function alarmAddresses(target: TopicTarget, addresses: string[] = 
     const text = 'Alarms reach no person: the topic has no confirmed subscription.';
     return warning(text, missing > 0 ? advice : 'Set alarms.email in the configuration and deploy.');
   }
-  const text = `Alarms go to ${manyText(confirmed.length, 'confirmed subscription')}`;
+  const text = `Alarms go to ${countText(confirmed.length, 'confirmed subscription')}`;
   if (missing === 0) return holds(`${text}.`);
   return warning(`${text}; addresses of alarms.email without a confirmed subscription: ${missing}.`, advice);
 }

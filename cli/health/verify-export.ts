@@ -16,7 +16,7 @@ import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
 import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
-import { asciiText, bytesText, manyText } from '../support/text.ts';
+import { asciiText, bytesText, countText } from '../support/text.ts';
 import { broken, CannotCheck, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
@@ -120,7 +120,7 @@ export const EXPORT_CHECKS: Check[] = [
     answer: async ({ exported }) => {
       const { run: name, outcome, manifestKey, status, error, cause, rows, bytes, seconds } = await exported();
       if (outcome === 'published' && manifestKey) {
-        const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
+        const count = rows === null ? '' : `${countText(rows, 'row')}, `;
         return holds(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
       }
       const why = `in ${error ?? status}: ${cause ?? 'no cause was given'}`;

@@ -8,7 +8,7 @@ import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run.ts';
 import { columnTexts, runbookEntry } from '../runs/show-run.ts';
 import { withPlace } from '../support/command-text.ts';
-import { bytesText, manyText } from '../support/text.ts';
+import { bytesText, countText, numberText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import {
   cellText,
@@ -84,7 +84,7 @@ export function gridTable(data: Nights): Markup {
   );
   return html`<p class="hint" id="nights-hint">To see details, click a cell, or press Enter on it.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${dates.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
-<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(dates.length, 'night')}</caption>
+<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${countText(dates.length, 'night')}</caption>
 <thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
 <tbody>${body}${wholeNights(data)}</tbody></table></div>
@@ -166,15 +166,15 @@ function warningsOf(manifest: Manifest): string[] {
 function manifestFacts(cell: Cell, manifest: Manifest): Markup[] {
   const { file, run } = manifest;
   const facts: [string, string][] = [
-    ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
+    ['Rows', file.rows === null ? 'not counted' : numberText(file.rows)],
     ['Columns', file.header === null ? 'unknown' : String(file.header.length)],
-    ['Size', `${bytesText(file.bytes)} (${manyText(file.bytes, 'byte')}), ${file.contentType}`],
+    ['Size', `${bytesText(file.bytes)} (${countText(file.bytes, 'byte')}), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],
     ['Export created', `${timeText(run.createdAt)}${run.adopted === null ? '' : `, by ${run.adopted}`}`],
     [
       'File stored',
-      `${timeText(file.storedAt)}, ${durationToFileText(cell)} after the start, ${manyText(manifest.checks, 'check')}`,
+      `${timeText(file.storedAt)}, ${durationToFileText(cell)} after the start, ${countText(manifest.checks, 'check')}`,
     ],
     ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
     ['Export', run.exportId],

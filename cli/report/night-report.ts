@@ -7,7 +7,7 @@ import { withPlace } from '../support/command-text.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { manyText, SIGNS } from '../support/text.ts';
+import { countText, SIGNS } from '../support/text.ts';
 import { factsOf, gridTable, lastNightTable } from './grid.ts';
 import { html, Markup } from './html.ts';
 import { headlineOf, nightName, notesOf, timeText } from './night-words.ts';
@@ -69,7 +69,7 @@ ${plotSections(data)}
 </main>
 ${factsOf(data)}
 <footer>
-<p>Deployment ${deployment}, ${manyText(dates.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(now.toISOString())} from the manifests in the
+<p>Deployment ${deployment}, ${countText(dates.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(now.toISOString())} from the manifests in the
 bucket and the executions of the last 90 days: earlier failed runs are unknown.</p>
 </footer>
 </body>

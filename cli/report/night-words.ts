@@ -5,7 +5,7 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { CELLS, type Cell, type EntityNights, isOpen, isPublished, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
-import { bytesText, durationText, manyText } from '../support/text.ts';
+import { bytesText, countText, durationText } from '../support/text.ts';
 
 interface Headline {
   tone: 'good' | 'bad' | 'open';
@@ -89,7 +89,7 @@ export function notesOf(data: Nights): string[] {
   return [
     longDate(data.lastNight),
     ...(recorded ? [`the night is ${recorded}`] : []),
-    ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
+    ...(manifests.length > 0 ? [`${countText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...rulesNotes(data.rules),
@@ -126,7 +126,7 @@ export function completenessText(
 export function cellText({ outcome, published, error }: Cell): string {
   const { word } = CELLS[outcome];
   const rows = published?.file.rows;
-  if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
+  if (published) return rows === null || rows === undefined ? word : `${word}, ${countText(rows, 'row')}`;
   return error ? `${word} (${error})` : word;
 }
 

@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Cell, Nights } from '../night/night.ts';
-import { bytesText } from '../support/text.ts';
+import { bytesText, numberText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
 import { shortDate } from './night-words.ts';
 
@@ -18,7 +18,7 @@ const MEASURES = [
     id: 'rows',
     title: 'Rows',
     of: ({ published }: Cell) => published?.file.rows ?? null,
-    text: (value: number) => value.toLocaleString('en-US'),
+    text: numberText,
     tick: (value: number) => short.format(value),
   },
   {

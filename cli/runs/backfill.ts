@@ -7,7 +7,7 @@ import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText, numberText } from '../support/text.ts';
 import { startRun } from './executions.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
@@ -114,9 +114,9 @@ const STATES = {
 function countsText(dates: BackfillDate[]): string {
   const counts = Object.entries(STATES).map(([state, word]) => {
     const count = dates.filter((date) => date.state === state).length;
-    return `${count.toLocaleString('en-US')} ${word}`;
+    return `${numberText(count)} ${word}`;
   });
-  return `${manyText(dates.length, 'date')}: ${counts.join(', ')}`;
+  return `${countText(dates.length, 'date')}: ${counts.join(', ')}`;
 }
 
 /** Whether the configured plan is published for a date. A file of another plan does not count. */
@@ -210,7 +210,7 @@ export function refuseFailed(
   if (failed.length === 0) return;
   const first = failed.find(({ run }) => run)?.run;
   const lines = [
-    `${manyText(failed.length, what)} failed:`,
+    `${countText(failed.length, what)} failed:`,
     ...failed.map(({ date, run, error }) => `  ${date}: ${error}${run ? ` (${run.run})` : ''}`),
     ...(first ? [`To see the cause and what to do: ${commandFor(`show ${quoted(first.run)}`, place)}`] : []),
     `To try these dates again: ${again}`,

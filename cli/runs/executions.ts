@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Target } from '../support/target.ts';
-import { manyText, printableLine } from '../support/text.ts';
+import { countText, printableLine } from '../support/text.ts';
 import { type Execution, executionOf, parseState, type Waiting } from './run.ts';
 
 /**
@@ -89,9 +89,9 @@ export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Wai
 
 /** `WaitBeforeCreate, 3 attempts refused with 503`, or failed with an error if there was no answer. */
 function progressText(state: string, checks: number, trouble?: Waiting['trouble']): string {
-  const answered = checks > 0 && `${manyText(checks, 'check')}${trouble ? ' answered' : ''}`;
+  const answered = checks > 0 && `${countText(checks, 'check')}${trouble ? ' answered' : ''}`;
   const how = trouble?.status ? `refused with ${trouble.status}` : `failed with ${trouble?.error}`;
-  const done = [answered, trouble && `${manyText(trouble.count, 'attempt')} ${how}`].filter(Boolean).join(', then ');
+  const done = [answered, trouble && `${countText(trouble.count, 'attempt')} ${how}`].filter(Boolean).join(', then ');
   return done === '' ? state : `${state}, ${done}`;
 }
 

@@ -5,7 +5,7 @@ import { adviceLines } from '../support/command-text.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText, printableLine } from '../support/text.ts';
+import { countText, printableLine } from '../support/text.ts';
 import { type EnteredState, lastEnteredState, positionText } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
@@ -67,7 +67,7 @@ function endText(run: Run, options: TargetOptions): string {
   const ofTable = table ? [`table ${table.key} (${[`${table.bytes} bytes`, ...table.warnings].join('; ')})`] : [];
   const facts = [headText(run), ...ofFile, ...ofTable].map(printableLine).join(', ');
   if (!warningCount) return facts;
-  return `${facts}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
+  return `${facts}, ${countText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
 }
 
 function failedText(run: Run, options: TargetOptions): string {

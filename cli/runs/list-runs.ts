@@ -4,7 +4,7 @@ import { orUnknown } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, durationText, manyText, painterOf, printableLine, textTable } from '../support/text.ts';
+import { bytesText, countText, durationText, painterOf, printableLine, textTable } from '../support/text.ts';
 import { lastEnteredState, waitingOf, waitingText } from './executions.ts';
 import { executionsOf, type RunFilter } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
@@ -43,8 +43,8 @@ function detailsOf(run: Run, place: TargetOptions): string[] {
   const { waiting, warningCount, changedColumns, standing } = run;
   const facts = [durationText(run.seconds), bytesText(run.bytes), standing === 'current' ? '' : standing];
   const remarks = [
-    ...(warningCount ? [manyText(warningCount, 'warning')] : []),
-    ...(changedColumns ? [`${manyText(changedColumns, 'column')} added, removed or of another type`] : []),
+    ...(warningCount ? [countText(warningCount, 'warning')] : []),
+    ...(changedColumns ? [`${countText(changedColumns, 'column')} added, removed or of another type`] : []),
   ];
   const details = [
     `${run.run} (${facts.filter(Boolean).join(', ')})`,

@@ -10,7 +10,7 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
 import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
 import { isUnjudged } from '../data/stored-manifests.ts';
-import { bytesText, manyText, printableLine, type Tone } from '../support/text.ts';
+import { bytesText, countText, printableLine, type Tone } from '../support/text.ts';
 
 const good = (word: string) => ({ word, tone: 'good' }) as const;
 const idle = (word: string) => ({ word, tone: 'idle' }) as const;
@@ -344,7 +344,7 @@ export function headText(run: Run): string {
   const { entity, date, standing, rows, bytes, outcome } = run;
   const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
   if (!MEASURED.has(outcome)) return `${what}, ${outcomeText(run)}`;
-  const size = [rows === null ? 'rows not counted' : manyText(rows, 'row'), bytesText(bytes)];
+  const size = [rows === null ? 'rows not counted' : countText(rows, 'row'), bytesText(bytes)];
   return [what, outcomeText(run), ...size, standing && STANDINGS[standing]].filter(Boolean).join(', ');
 }
 

@@ -9,7 +9,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines, withPlace } from '../support/command-text.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { durationText, manyText, painterOf, printableLine } from '../support/text.ts';
+import { countText, durationText, painterOf, printableLine } from '../support/text.ts';
 import { historyOf, waitingOf } from './executions.ts';
 import { findRun } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
@@ -75,7 +75,7 @@ function comparedWith({ guards }: ShownRun): string[] {
   if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
   if (!guards || failedChecks(guards).length === 0) return [];
   const nights = guards.comparedWith.map(
-    ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
+    ({ date, rows }) => `${date} (${rows === null ? 'not counted' : countText(rows, 'row')})`,
   );
   return [`\n  ${printableLine(`Compared with ${nights.join(', ')}.`)}`];
 }

@@ -1,6 +1,6 @@
 import { isOfRule } from '../../core/export/input.ts';
 import type { RunState } from '../../core/step/states.ts';
-import { bytesText, durationText, manyText } from '../support/text.ts';
+import { bytesText, countText, durationText } from '../support/text.ts';
 import { type EnteredState, positionText } from './executions.ts';
 import { hasNoExport, outcomeText, parseState, type Run, readInput } from './run.ts';
 
@@ -135,15 +135,15 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     const run = after?.run;
     if (!run) return `Requested an export${tries}; none was created`;
     const made = run.adopted === null ? 'created' : `adopted from ${run.adopted}`;
-    return `Export ${run.exportId} of ${run.date} ${made}${tries}, with ${manyText(run.request.columns.length, 'column')}`;
+    return `Export ${run.exportId} of ${run.date} ${made}${tries}, with ${countText(run.request.columns.length, 'column')}`;
   },
   check: ({ after, visits, seconds }) => {
     if (visits === 0) return 'Waited before a status check';
     const ready = after?.outcome === 'READY' ? ': the export is ready' : '';
-    return `Status: ${manyText(visits, 'check')} over ${durationText(seconds)}${ready}`;
+    return `Status: ${countText(visits, 'check')} over ${durationText(seconds)}${ready}`;
   },
   download: ({ after, visits, workSeconds }, { error }) => {
-    const invocations = manyText(visits, 'invocation');
+    const invocations = countText(visits, 'invocation');
     if (!after?.file) {
       if (error === 'FileRejected') return `The file was rejected after ${invocations}`;
       const why = after?.outcome === 'NOT_READY' ? ': the file was not ready yet' : '';
@@ -156,7 +156,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   publish: ({ after }, run) => {
     if (after?.released) return `Checked every byte again, then released ${after.released.run} from quarantine`;
     if (!after?.manifestKey) return unansweredText(run);
-    const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
+    const rows = after.rows === null ? '' : ` and ${countText(after.rows, 'row')}`;
     const stored = after.outcome === 'UNPUBLISHED';
     return `Checked every byte${rows}, then ${stored ? 'wrote its manifest: no pointer names it' : 'published'}`;
   },
@@ -164,7 +164,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     const { table, outcome } = after ?? {};
     if (outcome === 'SUPERSEDED') return 'Wrote no table: another run is published for the date';
     if (!table) return 'The table is not written; the file is published';
-    return `Table of ${table.run} written: ${manyText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
+    return `Table of ${table.run} written: ${countText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
   },
 };
 

@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
 
+export { countText, numberText } from '../../core/count-text.ts';
+
 /** Characters that control a terminal: C0 and C1 controls, and characters that change the direction of a text. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
@@ -51,11 +53,6 @@ export function durationText(seconds: number): string {
   const parts =
     hours > 0 ? [`${hours} h`, minutes && `${minutes} min`] : [`${minutes} min`, whole % 60 && `${whole % 60} s`];
   return parts.filter(Boolean).join(' ');
-}
-
-/** A number with its noun: `1 row`, `1,240 rows`. */
-export function manyText(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Text from the CRM for a terminal: at most 200 printable ASCII characters. */

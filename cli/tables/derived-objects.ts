@@ -7,7 +7,7 @@ import { datePointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { tableOfKey } from '../../core/table/stored-table.ts';
 import type { Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText } from '../support/text.ts';
 
 /** A table, a feed or a copy of a table. */
 export interface DerivedObject {
@@ -63,7 +63,7 @@ export function countsText(objects: readonly { kind: 'file' | DerivedObject['kin
   const words = { file: 'published file', table: 'table', feed: 'feed', copy: 'copied table' };
   const counts = Object.entries(words).flatMap(([kind, word]) => {
     const count = objects.filter((object) => object.kind === kind).length;
-    return count > 0 ? [manyText(count, word)] : [];
+    return count > 0 ? [countText(count, word)] : [];
   });
   return counts.join(', ');
 }

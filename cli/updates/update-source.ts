@@ -7,7 +7,7 @@ import { formatOf, isProblem, JSONL, readUpdates, type UpdateReader } from '../.
 import { STRICT } from '../../core/updates/update-line.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
-import { manyText, printableLine } from '../support/text.ts';
+import { countText, printableLine } from '../support/text.ts';
 
 /** The source of updates. It is read twice: to check and to send. */
 export interface UpdateSource {
@@ -53,9 +53,9 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
     for (const text of texts) printErr(text);
     const sorted = [...perField].sort(([, one], [, other]) => other - one);
     const counts = sorted.map(([field, count]) => `${printableLine(field)} ${count}`);
-    if (total > first.length) printErr(`… and ${manyText(total - first.length, 'more problem')}`);
+    if (total > first.length) printErr(`… and ${countText(total - first.length, 'more problem')}`);
     printErr(`Problems by field: ${counts.join(', ')}.`);
-    throw refused(`${source.name} has ${manyText(total, 'problem')}.`);
+    throw refused(`${source.name} has ${countText(total, 'problem')}.`);
   }
   if (total > 0) throw refused(texts[0] ?? '');
   // The state machine refuses larger JSON Lines. A CSV file grows when it is converted.
@@ -63,7 +63,7 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
     throw refused(`${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split the file.`);
   }
   for (const { field, sentence, records, firstLine } of warnings) {
-    printErr(`Warning: "${field}" ${sentence}; ${manyText(records, 'record')}, first on line ${firstLine}.`);
+    printErr(`Warning: "${field}" ${sentence}; ${countText(records, 'record')}, first on line ${firstLine}.`);
   }
   return { source, ...found };
 }

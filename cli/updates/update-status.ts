@@ -31,7 +31,7 @@ import { commandFor } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText, printableLine } from '../support/text.ts';
+import { countText, numberText, printableLine } from '../support/text.ts';
 
 /** Reads batches of customer updates from the bucket and Step Functions, and shows them. */
 
@@ -73,12 +73,12 @@ function listText(batches: BatchStatus[]): string {
 /** `240 APPLIED`, for each outcome that lines have. @param after follows the outcome */
 export function countsOf(counts: Counts, after: (outcome: LineOutcome) => string = () => ''): string[] {
   const outcomes = (Object.keys(OUTCOMES) as LineOutcome[]).filter((outcome) => counts[outcome] > 0);
-  return outcomes.map((outcome) => `${counts[outcome].toLocaleString('en')} ${outcome}${after(outcome)}`);
+  return outcomes.map((outcome) => `${numberText(counts[outcome])} ${outcome}${after(outcome)}`);
 }
 
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
   const { batch, startedAt, endedAt, error, resumedAs } = status;
-  const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
+  const records = status.records === null ? 'not summarized' : countText(status.records, 'record');
   const outcome = status.status === null ? 'Step Functions no longer has its execution' : outcomeWord(status);
   return [
     `${batch}: ${outcome}, ${records}`,
@@ -287,11 +287,11 @@ export async function resultText(
     const { line, outcome, error, attempts, fields = [] } = result;
     if (outcome === 'APPLIED') continue;
     const status = result.status === 404 ? '404 (no such customer)' : result.status;
-    const facts = [outcome, error, status, manyText(attempts, 'attempt'), ...fields].filter((fact) => fact !== null);
+    const facts = [outcome, error, status, countText(attempts, 'attempt'), ...fields].filter((fact) => fact !== null);
     failures.push(`  line ${line}: ${printableLine(facts.join(', '))}`);
     if (failures.length === SHOWN) break;
   }
-  const more = all > failures.length ? [`  … and ${(all - failures.length).toLocaleString('en')} more`] : [];
+  const more = all > failures.length ? [`  … and ${numberText(all - failures.length)} more`] : [];
   return [...sums, '', ...failures, ...more, ''];
 }
 

@@ -24,7 +24,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { countText, numberText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import {
   type CheckedUpdates,
@@ -192,7 +192,7 @@ function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDP
 
 async function showDryRun({ source, records, lines }: CheckedUpdates): Promise<void> {
   printOut(
-    `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
+    `${source.name}: ${countText(records, 'record')} on ${countText(lines, 'line')}, all valid. Nothing was sent.`,
   );
   for (const sample of await samplesOf(source)) printOut(sample);
 }
@@ -210,7 +210,7 @@ async function checkAndSend(
   const { maxRate, stopAfterFailures, yes, deployment } = options;
   if (!yes && checked.records > 1) {
     const [, , , region = '', account = ''] = target.UpdatesStateMachineArn.split(':');
-    const what = `${source.name} changes ${manyText(checked.records, 'customer')} of ${deployment}`;
+    const what = `${source.name} changes ${countText(checked.records, 'customer')} of ${deployment}`;
     await askHere(`${what} (account ${account}, ${region}). Send?`, 'nothing was sent.');
   }
   const batch = resumed ? resumedName(resumed.batch) : timedName('update');
@@ -218,7 +218,7 @@ async function checkAndSend(
   // Another batch may have begun in the meantime. If this check refuses, the next resume finds the stored lines.
   if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed);
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
-  printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
+  printErr(`Batch ${batch}: ${countText(checked.records, 'record')}.`);
   const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
   await finishBatch(target, { batch, executionArn, records: checked.records, resumes: resumed?.batch }, options);
 }
@@ -348,6 +348,6 @@ export function progressText(counts: Counts, records: number, seconds: number): 
   const percent = Math.floor((lines * 100) / records);
   const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
   const others = countsOf({ ...counts, APPLIED: 0 });
-  const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percent} %)${rate}`;
+  const done = `${numberText(lines)} of ${countText(records, 'line')} (${percent} %)${rate}`;
   return [done, others.join(', ')].filter(Boolean).join('; ');
 }
