@@ -33,6 +33,6 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
 /** Ends this process with an exit code; at once, if a person has interrupted the process. */
 export function endWith(code: number): void {
   // When Node exits by itself, it first removes the signal handlers, so a second signal would replace the exit code.
-  if (isInterrupted || code === INTERRUPTED) process.exit(code);
+  if (isInterrupted) process.exit(code);
   process.exitCode = code;
 }
