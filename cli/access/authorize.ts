@@ -17,7 +17,7 @@ import { isGone, RESTORE, REWRITE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -150,7 +150,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const callback = callbackOf(options);
   if (callback.hosts.length === 0 && !options.paste) {
     const what = 'This command cannot listen at the redirect URI, which is not an address of this machine';
-    throw new CommandError(`${what}. Run it in a terminal, or pipe the answer of the CRM in with --paste.`, USAGE);
+    throw usageError(`${what}. Run it in a terminal, or pipe the answer of the CRM in with --paste.`);
   }
   const clock = watchClock(target.secrets);
   const places = grantPlaces(target);
@@ -239,9 +239,8 @@ async function chooseClient(
   const stored = parseJson(oauthClientSchema, storedText);
   const clientId = requested.clientId ?? stored?.clientId;
   if (clientId === undefined) {
-    throw new CommandError(
+    throw usageError(
       `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
-      USAGE,
     );
   }
   const client = { clientId, stored };
@@ -252,9 +251,8 @@ async function chooseClient(
   const hasNoSecret = crm.clientAuthentication === 'none';
   const typed = hasNoSecret ? '' : await askSecret?.(clientId);
   if (typed || hasNoSecret) return { ...client, clientSecret: typed ?? '', source: 'was typed' };
-  throw new CommandError(
+  throw usageError(
     'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. The stored secret is used only without --client-id and --new-secret.',
-    USAGE,
   );
 }
 
@@ -283,18 +281,15 @@ async function exchangeCode(
     const usual = 'many services issue one only for the scope "offline_access"';
     throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
-  if (answer.code === 'invalid_scope') {
-    throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
-  }
+  if (answer.code === 'invalid_scope') throw usageError(`${answer.message} ${scopeAdvice({ crm, configuration })}`);
   // A 401 of the token endpoint is about the client, unless its error code names the authorization code.
   const isAboutClient = answer.status === 401 && !['elsewhere', 'invalidGrant'].includes(answer.kind);
   if (!isAboutClient && answer.code !== 'invalid_client') throw new CommandError(answer.message, RUN_FAILED);
   // The command does not try another way by itself: a service may lock the client.
   const how = crm.clientAuthentication;
   const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);
-  throw new CommandError(
+  throw usageError(
     `${answer.message} The secret of the client ${client.source}: set CRM_CLIENT_SECRET to another secret, or unset that variable and type the secret with --new-secret. If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${others.join(' or ')} in ${configuration} (it is "${how}").`,
-    USAGE,
   );
 }
 

@@ -7,7 +7,7 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { errorWord } from '../../core/oauth/token-answers.ts';
 import { hiddenLines, type Input } from '../support/confirm.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, ENVIRONMENT, RUN_FAILED, usageError } from '../support/exit.ts';
 
 export interface ConsentOptions {
   crm: Pick<OAuthSettings, 'authUrl' | 'scopes'>;
@@ -268,9 +268,8 @@ export function callbackOf(place: { port?: number | undefined; redirectUri?: str
   const { port = 0, redirectUri: wanted = `http://127.0.0.1:${port}/callback` } = place;
   const url = URL.parse(wanted);
   if (!url?.host || url.hash || url.username) {
-    throw new CommandError(
+    throw usageError(
       'The redirect URI must be an absolute address without a fragment, such as http://localhost:8400/callback.',
-      USAGE,
     );
   }
   return {

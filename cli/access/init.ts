@@ -4,7 +4,7 @@ import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, entitiesArgument, quoted } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
-import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
+import { CommandError, ENVIRONMENT, INTERRUPTED, usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { printableLine } from '../support/text.ts';
 
@@ -70,10 +70,10 @@ async function answersTo(
     const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings)) });
     const preset = options[key] ?? (isAsked ? undefined : normal);
     if (preset === undefined && !isAsked) {
-      throw new CommandError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`, USAGE);
+      throw usageError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`);
     }
     const problem = preset === undefined ? undefined : problemOf(preset, next);
-    if (problem) throw new CommandError(`${flags}: ${problem} ${NOTHING}`, USAGE);
+    if (problem) throw usageError(`${flags}: ${problem} ${NOTHING}`);
     const message = `${about.charAt(0).toUpperCase()}${about.slice(1)}:`;
     const validate = (text: string) => problemOf(text.trim(), next) ?? true;
     const answer = preset ?? (await ask({ message, default: normal, validate }));
@@ -111,7 +111,7 @@ async function ask(question: Parameters<typeof import('@inquirer/prompts').input
     const name = error instanceof Error ? error.name : '';
     if (name === 'ExitPromptError') throw new CommandError(`Interrupted. ${NOTHING}`, INTERRUPTED, { cause: error });
     if (name !== 'AbortPromptError') throw error;
-    throw new CommandError(`Some questions were not answered. ${NOTHING}`, USAGE, { cause: error });
+    throw usageError(`Some questions were not answered. ${NOTHING}`, error);
   } finally {
     process.stdin.off('pause', end);
   }
@@ -123,7 +123,7 @@ function writeNew(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new CommandError(`${file} exists: init overwrites no file.`, USAGE, { cause: error });
+    if (code === 'EEXIST') throw usageError(`${file} exists: init overwrites no file.`, error);
     // An incomplete file would look like a configuration, so it is removed. A file that this command could not open
     // belongs to another program.
     if (syscall !== 'open') rmSync(file, { force: true });

@@ -8,7 +8,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { countText } from '../support/text.ts';
@@ -40,7 +40,7 @@ interface ChangesOptions extends TargetOptions {
  */
 export async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   if ((options.release ?? false) !== (options.reason !== undefined))
-    throw new CommandError('--release and --reason go together.', USAGE);
+    throw usageError('--release and --reason go together.');
   const target = await connect(options);
   const bucket = createBucket(target.s3, target.BucketName);
   if (options.reason !== undefined) return release(bucket, entity, options.reason);
@@ -107,10 +107,10 @@ async function recordsOf(bucket: Bucket, entity: Entity): Promise<FeedRecord[]> 
  */
 async function release(bucket: Bucket, entity: Entity, reason: string): Promise<void> {
   if (reason.trim() === '' || reason.length > 500)
-    throw new CommandError('--reason takes a sentence of at most 500 characters.', USAGE);
+    throw usageError('--reason takes a sentence of at most 500 characters.');
   const standing = await readHead(bucket, entity);
   const { head } = standing;
-  if (!head.stopped) throw new CommandError(`No feed of ${entity} is stopped: there is nothing to release.`, USAGE);
+  if (!head.stopped) throw usageError(`No feed of ${entity} is stopped: there is nothing to release.`);
   if (!(await writeHead(bucket, entity, standing, { ...head, release: reason })))
     throw new CommandError(`A run wrote a feed of ${entity} at the same time. Run the command again.`, RUN_FAILED);
   const { gone, of, date } = head.stopped;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { measured } from '../../core/updates/lines.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { CommandError, usageError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { bytesFrom, corruptText, storedFile } from './stored-file.ts';
 import { fileError } from './stored-manifests.ts';
@@ -111,7 +111,7 @@ export async function openPart(
 ) {
   await refuseExisting(path, force);
   const cannot = (error: unknown) => {
-    throw error instanceof CommandError ? error : new CommandError(cannotText(path, error), USAGE, { cause: error });
+    throw error instanceof CommandError ? error : usageError(cannotText(path, error), error);
   };
   const partPath = `${path}.part`;
   const unlock = await lockPart(partPath).catch(cannot);
@@ -157,7 +157,7 @@ async function lockPart(partPath: string): Promise<() => Promise<void>> {
     await writeFile(lock, `process ${process.pid} on ${hostname()}`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     const held = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    if (held) throw new CommandError(await heldText(lock, partPath), USAGE, { cause: error });
+    if (held) throw usageError(await heldText(lock, partPath), error);
     // A full disk leaves a lock file without content.
     await rm(lock, { force: true });
     throw error;
@@ -175,8 +175,8 @@ async function heldText(lock: string, partPath: string): Promise<string> {
 /** @throws CommandError (exit code 2) */
 export async function refuseExisting(path: string, force: boolean): Promise<void> {
   const standing = await stat(path).catch(() => undefined);
-  if (standing?.isDirectory()) throw new CommandError(`${path} is a directory: name a file in it.`, USAGE);
-  if (standing && !force) throw new CommandError(`${path} already exists: name another file, or add --force.`, USAGE);
+  if (standing?.isDirectory()) throw usageError(`${path} is a directory: name a file in it.`);
+  if (standing && !force) throw usageError(`${path} already exists: name another file, or add --force.`);
 }
 
 function cannotText(path: string, error: unknown): string {

@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { EntityOfNight, Night } from '../../core/night/night-record.ts';
 import { pathArgument } from '../support/command-options.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, countText, printableLine } from '../support/text.ts';
@@ -42,7 +42,7 @@ export async function download(entity: Entity | undefined, options: Options): Pr
 
 /** @throws CommandError (exit code 2) */
 function refuseContradiction(entity: Entity | undefined, { all, run, output, json, excel }: Options): void {
-  const no = (sentence: string) => new CommandError(sentence, USAGE);
+  const no = (sentence: string) => usageError(sentence);
   if ((entity === undefined) !== (all === true)) throw no('Name one entity, or add --all.');
   if (all && run !== undefined) throw no('A run belongs to one entity: name the entity, without --all.');
   if (output !== '-') return;

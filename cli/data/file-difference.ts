@@ -15,7 +15,7 @@ import { tableColumnName } from '../../core/table/table-columns.ts';
 import { createPublished } from '../runs/published-runs.ts';
 import { type FileState, fileStateOf } from '../runs/run.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -110,9 +110,8 @@ function asInFile(column: string, names: string[]): string {
 /** @throws CommandError (exit code 2) if there is no such column */
 function refuseMissing({ run: { entity, date } }: Manifest, names: readonly string[], key: string): void {
   if (names.includes(key)) return;
-  throw new CommandError(
+  throw usageError(
     `The file of ${entity} of ${date} has no column "${key}"${suggestion(key, names)}: name another column with --key. peek --columns lists the columns.`,
-    USAGE,
   );
 }
 

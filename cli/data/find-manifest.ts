@@ -2,7 +2,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { nameEnding } from '../runs/find-run.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { fileError, goneText, ifReadable, type Manifests } from './stored-manifests.ts';
 
@@ -47,7 +47,7 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
   if (found) return found;
   const see = `${CRM_EXPORT} list ${entity} --since 90d`;
-  throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
+  throw usageError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`);
 }
 
 async function byEnd(manifests: Manifests, entity: Entity, end: string) {

@@ -20,7 +20,7 @@ import { createManifests, publishedManifests } from '../data/stored-manifests.ts
 import { keyIdOf } from '../deployment-state.ts';
 import { capitalized } from '../support/command-text.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
+import { CommandError, ENVIRONMENT, usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { countsText, derivedObjects, keysOf } from '../tables/derived-objects.ts';
@@ -34,9 +34,7 @@ interface ReadersOptions extends TargetOptions {
  * @throws CommandError (exit code 2) for a reader that the configuration does not name
  */
 export async function readers(principal: string | undefined, options: ReadersOptions): Promise<void> {
-  if (options.tag && principal !== undefined) {
-    throw new CommandError('--tag is for all readers: leave out the principal.', USAGE);
-  }
+  if (options.tag && principal !== undefined) throw usageError('--tag is for all readers: leave out the principal.');
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
   // Deployments of an earlier release have no `readers`.
@@ -62,7 +60,7 @@ function named(all: Reader[], principal: string | undefined): Reader[] {
   const names = [...new Set(all.map(readerName))].join(', ');
   const existing = all.length === 0 ? 'The configuration names no readers' : `The readers are ${names}`;
   const wrong = principal === undefined ? 'Name a reader, or add --tag' : `There is no reader ${principal}`;
-  throw new CommandError(`${wrong}. ${existing}.`, USAGE);
+  throw usageError(`${wrong}. ${existing}.`);
 }
 
 /** A sentence about what a reader may read, without its full stop. */

@@ -4,7 +4,7 @@ import { type Nights, nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
 import { commandFor, pathArgument } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { countText, SIGNS } from '../support/text.ts';
@@ -32,7 +32,7 @@ export async function report({ output = pathArgument('report.html'), nights, ...
   const page = reportPage(data, warnings);
   if (output === '-') return writeText(process.stdout, page);
   await writeFile(output, page).catch((error: unknown) => {
-    throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
+    throw usageError(`${output} cannot be written: name a file elsewhere with -o.`, error);
   });
   printOut(`${headlineOf(data).text} (${deployment}). The report: ${output}`);
 }

@@ -4,7 +4,7 @@ import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { countText, numberText } from '../support/text.ts';
@@ -55,7 +55,7 @@ export async function backfill(entity: Entity, options: BackfillOptions): Promis
 
 /** All dates from `from` to `to`, inclusive. @throws CommandError (exit code 2) if `from` is after `to` */
 export function datesBetween(from: string, to: string): string[] {
-  if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
+  if (from > to) throw usageError(`--from ${from} is after --to ${to}: nothing was started.`);
   const dates = [from];
   for (let date = from; date < to; dates.push(date)) date = dateAfter(date, 1);
   return dates;

@@ -4,7 +4,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, executionOf, hasNoExport, runOf } from './run.ts';
 
@@ -23,20 +23,19 @@ export async function findRun(target: Target, run: string, date?: string): Promi
     if (found) return found;
     const isPast = date !== undefined && date < dateIn(target.TimeZone, new Date());
     const none = `There is no run of ${run}${date ? ` for ${date}` : ''}`;
-    throw new CommandError(
+    throw usageError(
       isPast
         ? `${none}. The runs of the last 90 days: ${CRM_EXPORT} list ${run} --since 90d.`
         : `${none} yet. To start one: ${CRM_EXPORT} start ${run}.`,
-      USAGE,
     );
   }
-  if (date !== undefined) throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
+  if (date !== undefined) throw usageError('--date needs an entity: a run has its own date.');
   const found = await describe(target.sfn, arnOf(target, run));
   if (found) return found;
   const whole = await runEnding(target, run);
   const ended = await describe(target.sfn, arnOf(target, whole));
   if (ended) return ended;
-  throw new CommandError(`The run ${whole} is listed, but Step Functions does not have it.`, USAGE);
+  throw usageError(`The run ${whole} is listed, but Step Functions does not have it.`);
 }
 
 /** A run as by `findRun`, and its entity. @param what sentence end, if the input names no entity: `to release` */
@@ -49,7 +48,7 @@ export async function findRunOfEntity(
   const found = await findRun(target, run, date);
   const { entity } = found.input;
   if (entity) return { entity, found };
-  throw new CommandError(`The input of ${found.name} names no entity, so there is nothing ${what}.`, USAGE);
+  throw usageError(`The input of ${found.name} names no entity, so there is nothing ${what}.`);
 }
 
 async function newestExecution(
@@ -115,7 +114,7 @@ function arnOf({ StateMachineArn }: Target, run: string): string | undefined {
   if (run.startsWith(prefix)) return run;
   if (run.startsWith('arn:')) {
     const text = `This ARN does not name a run of the deployment. The ARNs of its runs start with "${prefix}". Check --deployment.`;
-    throw new CommandError(text, USAGE);
+    throw usageError(text);
   }
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
 }
@@ -134,7 +133,7 @@ async function runEnding({ sfn: client, StateMachineArn: stateMachineArn }: Targ
   const newest = names.slice(0, 3).join(', ');
   const newestRuns = newest === '' ? ': no run has started yet' : `. The newest runs: ${newest}`;
   const near = suggestion(end, [...ENTITIES, ...names.slice(0, NAMES_COMPARED)]);
-  throw new CommandError(`There is no run "${end}"${near}${newestRuns}.`, USAGE);
+  throw usageError(`There is no run "${end}"${near}${newestRuns}.`);
 }
 
 /** Shorter ends would match runs by accident. */
@@ -147,5 +146,5 @@ export function nameEnding(end: string, names: string[]): string | undefined {
   if (found.length < 2) return found[0];
   const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
   const some = found.slice(0, NAMES_SHOWN).join(', ');
-  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}. Type more of the name.`, USAGE);
+  throw usageError(`${found.length} runs end in "${end}": ${some}${more}. Type more of the name.`);
 }

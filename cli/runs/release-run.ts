@@ -9,7 +9,7 @@ import { createManifests, ifReadable, type Manifests } from '../data/stored-mani
 import { commandFor, quoted } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { findRunOfEntity } from './find-run.ts';
@@ -30,14 +30,13 @@ interface ReleaseOptions extends TargetOptions {
 export async function release(named: string, options: ReleaseOptions): Promise<void> {
   const { reason, newNormal = false } = options;
   if (reason.trim() === '' || reason.length > 500)
-    throw new CommandError('--reason takes a sentence of at most 500 characters.', USAGE);
+    throw usageError('--reason takes a sentence of at most 500 characters.');
   const target = await connect(options);
   const { entity, found } = await findRunOfEntity(target, named, options.date, 'to release');
   const { name, status } = found;
   if (status === 'RUNNING')
-    throw new CommandError(
+    throw usageError(
       `${name} is still under way, so there is no file to release yet. To follow it: ${commandFor(`follow ${quoted(name)}`, options)}`,
-      USAGE,
     );
   const manifests = createManifests(target);
   const { manifest, stays } = await judge(manifests, entity, name, newNormal);
@@ -74,12 +73,12 @@ async function differenceText(target: Target, manifests: Manifests, manifest: Ma
 async function judge(manifests: Manifests, entity: Entity, run: string, newNormal: boolean) {
   const manifest = await manifests.manifestOfRun(entity, run);
   const unreleasable = unreleasableReason(run, manifest, newNormal);
-  if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
+  if (!manifest || unreleasable !== undefined) throw usageError(unreleasable ?? '');
   const { date, kind } = manifest.run;
   const ofDate = await ifReadable(manifests.pointer(entity, date), printErr);
   const latest = kind === 'partial' ? undefined : await ifReadable(manifests.pointer(entity, 'latest'), printErr);
   const published = alreadyPublishedReason(manifest, ofDate, kind === 'partial' ? [] : [latest]);
-  if (published !== undefined) throw new CommandError(published, USAGE);
+  if (published !== undefined) throw usageError(published);
   const stays = latest && latest.date > date;
   return {
     manifest,

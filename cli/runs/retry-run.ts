@@ -1,6 +1,6 @@
 import { commandFor, quoted } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
@@ -26,13 +26,13 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
   const { entity, found } = await findRunOfEntity(target, run, options.date, 'to repeat');
   if (found.status === 'RUNNING' && !options.force) {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
-    throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
+    throw usageError(`${found.name} is under way: stop it first (${stop}), or add --force.`);
   }
   const earlier = runOf(found);
   if (hasNoExport(earlier)) {
     const start = commandFor(`start ${entity}`, options);
     const why = `${found.name} requested no export (${outcomeText(earlier)})`;
-    throw new CommandError(`${why}, so there is nothing to repeat. To export the current records: ${start}.`, USAGE);
+    throw usageError(`${why}, so there is nothing to repeat. To export the current records: ${start}.`);
   }
   const input = await inputAgain(target, found, options.fresh);
   const again = readInput(input);

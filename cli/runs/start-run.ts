@@ -7,7 +7,7 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { partialFailure } from '../support/aws-error.ts';
 import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
@@ -53,7 +53,7 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
 export function enabledIn({ entities }: Deployment): Entity[] {
   const off = ENTITIES.filter((entity) => !entities[entity].enabled);
   if (off.length === ENTITIES.length)
-    throw new CommandError('All entities are disabled in the configuration. Name the entities.', USAGE);
+    throw usageError('All entities are disabled in the configuration. Name the entities.');
   if (off.length > 0) printErr(`Left out, because they are disabled in the configuration: ${off.join(', ')}.`);
   return ENTITIES.filter((entity) => entities[entity].enabled);
 }
@@ -96,7 +96,7 @@ export function refuseDate({ TimeZone }: Target, { date, scheduledFor }: Partial
   // The input of an earlier run may contain any text: the message repeats it only if it is a date.
   const isDate = z.iso.date().safeParse(wanted).success;
   const problem = isDate ? dateProblem(wanted, dateIn(TimeZone, new Date()), TimeZone) : NO_DATE;
-  if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
+  if (problem !== undefined) throw usageError(`${problem}${advice}`);
 }
 
 const NO_DATE =
@@ -120,7 +120,7 @@ export async function refuseSameData(target: Target, entities: Entity[], where: 
   const [it, plans] = undated.length > 1 ? ['do', 'plans'] : ['does', 'plan'];
   const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would store today's data ${where}.`;
   const advice = `Add a date to entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
-  throw new CommandError(`${what} ${advice}`, USAGE);
+  throw usageError(`${what} ${advice}`);
 }
 
 /** Whether the plan of an entity selects other records for another date. @param deployment configured or deployed */

@@ -2,7 +2,7 @@ import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-
 import type { RunState } from '../../core/step/states.ts';
 import { RECORDER } from '../../core/step/steps.ts';
 import { askHere } from '../support/confirm.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
@@ -23,7 +23,7 @@ interface StopOptions extends TargetOptions {
 export async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
-  if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
+  if (found.status !== 'RUNNING') throw usageError(`${endText(found)}, so there is nothing to stop.`);
   const entered = await lastEnteredState(target.sfn, found.executionArn);
   for (const line of consequences(found, entered.name, entered.state)) printErr(line);
   if (!options.yes)

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import { CommandError, USAGE } from './exit.ts';
+import { usageError } from './exit.ts';
 import type { TargetOptions } from './target.ts';
 
 /** One entity. @throws InvalidArgumentError that suggests the nearest name */
@@ -24,7 +24,7 @@ export function entitiesArgument(text: string, before: Entity[] = []): Entity[] 
 export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Entity[] {
   if (all && entities.length === 0) return [...ENTITIES];
   if (entities.length > 0 && !all) return entities;
-  throw new CommandError(`Name one or more of ${ENTITIES.join(', ')}, or add --all.`, USAGE);
+  throw usageError(`Name one or more of ${ENTITIES.join(', ')}, or add --all.`);
 }
 
 /** A valid calendar date, YYYY-MM-DD. @throws InvalidArgumentError */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { CommandError, USAGE } from './exit.ts';
+import { usageError } from './exit.ts';
 import { writeText } from './print.ts';
 import { printableLine } from './text.ts';
 
@@ -22,10 +22,10 @@ export async function confirm({ stream, print }: Pick<Input, 'stream' | 'print'>
 export async function askHere(question: string, refusal: string): Promise<void> {
   if (!process.stdin.isTTY) {
     const why = 'Standard input is not a terminal, so the command cannot ask';
-    throw new CommandError(`${question} ${why}: add --yes; ${refusal}`, USAGE);
+    throw usageError(`${question} ${why}: add --yes; ${refusal}`);
   }
   const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
-  if (!(await confirm(asking, question))) throw new CommandError(`Not confirmed: ${refusal}`, USAGE);
+  if (!(await confirm(asking, question))) throw usageError(`Not confirmed: ${refusal}`);
 }
 
 /** The source of lines, and the output for the question. */

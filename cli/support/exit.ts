@@ -25,6 +25,11 @@ export class CommandError extends Error {
   }
 }
 
+/** The error for invalid usage or configuration. */
+export function usageError(sentence: string, cause?: unknown): CommandError {
+  return new CommandError(sentence, USAGE, { cause });
+}
+
 /** The exit code for a `RunError` that occurs in a command, outside of a run. */
 export function codeOf(error: RunError): number {
   if (error.name === 'ConfigInvalid') return USAGE;

@@ -3,7 +3,7 @@ import { type CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/clien
 import * as z from 'zod/mini';
 import { AWS_LIMITS, LEASE_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
 import { awsErrorText } from './aws-error.ts';
-import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
+import { CommandError, ENVIRONMENT, usageError } from './exit.ts';
 import { asciiText } from './text.ts';
 
 /** The deployment that a command works on, in an AWS account or in a local cloud. */
@@ -61,16 +61,11 @@ export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
   const limits = callTimeout === undefined ? AWS_LIMITS : limitsOf(callTimeout);
   const selected = { ...(profile && { profile }), ...(region && { region }) };
   if (!endpointUrl) return { ...limits, ...selected };
-  if (!URL.canParse(endpointUrl)) {
-    throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
-  }
+  if (!URL.canParse(endpointUrl)) throw usageError('The endpoint must be an address such as http://127.0.0.1:4566.');
   const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
   if (local && profile) {
     const advice = 'leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL';
-    throw new CommandError(
-      `The command sends no real credentials to a local cloud (${endpointUrl}): ${advice}.`,
-      USAGE,
-    );
+    throw usageError(`The command sends no real credentials to a local cloud (${endpointUrl}): ${advice}.`);
   }
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   // A profile may have its own region.

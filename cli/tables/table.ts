@@ -13,7 +13,7 @@ import { outcomeWord } from '../runs/run.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
 import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { countsText, type DerivedObject, derivedObjects, keysOf } from './derived-objects.ts';
@@ -31,19 +31,18 @@ interface TableOptions extends TargetOptions {
  */
 export async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
-  if (options.dryRun) throw new CommandError('--dry-run needs --outdated.', USAGE);
+  if (options.dryRun) throw usageError('--dry-run needs --outdated.');
   const target = await connect(options);
   const manifests = createManifests(target);
   const entity = entitySchema.safeParse(named).data;
-  if (!entity && options.date !== undefined)
-    throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
+  if (!entity && options.date !== undefined) throw usageError('--date needs an entity: a run has its own date.');
   const chosen = entity ? await runOfDate(manifests, entity, options.date ?? 'latest') : await runByName(target, named);
   const { run } = chosen;
   const { entities } = await deployedConfiguration(target);
-  if (!entities[chosen.entity].tables) throw new CommandError(notConfiguredText(chosen.entity), USAGE);
+  if (!entities[chosen.entity].tables) throw usageError(notConfiguredText(chosen.entity));
   const manifest = await manifests.manifestOfRun(chosen.entity, run);
   const why = noTableReason(run, manifest, manifest && (await manifests.pointer(chosen.entity, manifest.run.date)));
-  if (why !== undefined) throw new CommandError(why, USAGE);
+  if (why !== undefined) throw usageError(why);
   const started = await startNamed(target, chosen.entity, { table: { run } }, options);
   printErr(`${started.name} writes the table of ${run}.`);
   await afterStart(target, [started], options);
@@ -52,13 +51,13 @@ export async function table(named: string, options: TableOptions): Promise<void>
 async function runOfDate(manifests: Manifests, entity: Entity, date: string) {
   const pointer = await manifests.pointer(entity, date);
   if (pointer) return { entity, run: pointer.execution };
-  throw new CommandError(`No file of ${entity} is published${date === 'latest' ? '' : ` for ${date}`}.`, USAGE);
+  throw usageError(`No file of ${entity} is published${date === 'latest' ? '' : ` for ${date}`}.`);
 }
 
 async function runByName(target: Target, named: string) {
   const found = await findRun(target, named);
   const { entity, of } = found.input;
-  if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so the run has no table.`, USAGE);
+  if (!entity) throw usageError(`The input of ${found.name} names no entity, so the run has no table.`);
   // A run that writes a table, or releases a file, has no file of its own.
   return { entity, run: of ?? found.name };
 }
@@ -73,11 +72,11 @@ const AT_ONCE = 2;
  */
 async function writeAgain(named: string, options: TableOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
-  if (!entity) throw new CommandError('--outdated needs an entity: it checks the tables of all dates.', USAGE);
+  if (!entity) throw usageError('--outdated needs an entity: it checks the tables of all dates.');
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
   const found = (await derivedObjects(target, deployed)).filter((object) => object.entity === entity);
-  if (found.length === 0 && !deployed.entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
+  if (found.length === 0 && !deployed.entities[entity].tables) throw usageError(notConfiguredText(entity));
   const removed = found.filter(({ then }) => then === 'remove');
   const dates = found.flatMap(({ then, date }): OutdatedDate[] =>
     then === 'rewrite' ? [{ date, state: 'outdated', run: null, error: null }] : [],

@@ -5,7 +5,7 @@ import { validateUpdates } from '../../core/batch/validate-updates.ts';
 import { CSV } from '../../core/updates/read-csv.ts';
 import { formatOf, isProblem, JSONL, readUpdates, type UpdateReader } from '../../core/updates/read-updates.ts';
 import { STRICT } from '../../core/updates/update-line.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { type CommandError, usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { countText, printableLine } from '../support/text.ts';
 
@@ -21,8 +21,8 @@ export interface UpdateSource {
 export type CheckedUpdates = Awaited<ReturnType<typeof checkUpdates>>;
 
 /** The error for a file that is refused before a line was sent. */
-export function refused(sentence: string, options: { cause?: unknown } = {}): CommandError {
-  return new CommandError(`${sentence} Nothing was sent.`, USAGE, options);
+export function refused(sentence: string, cause?: unknown): CommandError {
+  return usageError(`${sentence} Nothing was sent.`, cause);
 }
 
 /** @throws CommandError (exit code 2) if the file does not exist or has an unknown format */
@@ -31,7 +31,7 @@ export async function openUpdateFile(path: string): Promise<UpdateSource> {
   if (typeof format !== 'string') throw refused(`${path} ${format.sentence}.`);
   const file = await open(path).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    throw refused(`${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`, { cause: error });
+    throw refused(`${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`, error);
   });
   const stat = await file.stat().finally(() => file.close());
   if (!stat.isFile()) throw refused(`${path} is not a file.`);

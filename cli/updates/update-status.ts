@@ -28,7 +28,7 @@ import { createUploadBucket, type UploadBucket } from '../../core/storage/upload
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { executionOf, failureText, outcomeWord, type Run, readInput, runOf } from '../runs/run.ts';
 import { commandFor } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { countText, numberText, printableLine } from '../support/text.ts';
@@ -44,9 +44,7 @@ const LISTED = 10;
 
 /** Runs the command `update-status`, which changes no data in the CRM. */
 export async function updateStatus(batch: string | undefined, options: StatusOptions): Promise<void> {
-  if (batch === undefined && options.failedTo !== undefined) {
-    throw usage('--failed-to needs the name of a batch.');
-  }
+  if (batch === undefined && options.failedTo !== undefined) throw usageError('--failed-to needs the name of a batch.');
   if (batch !== undefined) refuseBatchName(batch);
   const target = await connectForUpdates(options);
   if (batch === undefined) {
@@ -96,27 +94,24 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
  * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
 async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus, path: string): Promise<void> {
-  if (formatOf(path) !== 'jsonl') throw usage(`Failed lines are written as JSON Lines, so ${path} must end in .jsonl.`);
-  if (last.status === 'RUNNING') throw usage(`The batch ${last.batch} is still under way: wait for its end.`);
+  if (formatOf(path) !== 'jsonl')
+    throw usageError(`Failed lines are written as JSON Lines, so ${path} must end in .jsonl.`);
+  if (last.status === 'RUNNING') throw usageError(`The batch ${last.batch} is still under way: wait for its end.`);
   const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
   if (until && until > new Date()) {
-    throw usage(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
+    throw usageError(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
   const left = failedLines(inputOf(store, batch), allResultsOf(store, batch));
   await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') throw usage(`${path} already exists and is not overwritten.`, error);
+    if (code === 'EEXIST') throw usageError(`${path} already exists and is not overwritten.`, error);
     // An incomplete file would look complete, so it is removed.
     await rm(path, { force: true });
-    throw typeof code === 'string' ? usage(`${path} cannot be written (${code}).`, error) : error;
+    throw typeof code === 'string' ? usageError(`${path} cannot be written (${code}).`, error) : error;
   });
   if ((await stat(path)).size > 0) return;
   await rm(path);
-  throw usage(`Every line of ${batch} was applied.`);
-}
-
-function usage(sentence: string, cause?: unknown): CommandError {
-  return new CommandError(sentence, USAGE, { cause });
+  throw usageError(`Every line of ${batch} was applied.`);
 }
 
 /** A deployment with customer updates. */
@@ -132,16 +127,15 @@ export async function connectForUpdates(options: TargetOptions): Promise<Updates
   if (UpdatesStateMachineArn) {
     return Object.assign(target, { UpdatesStateMachineArn, store: createUploadBucket(s3, BucketName) });
   }
-  throw new CommandError(
+  throw usageError(
     `The deployment ${options.deployment} cannot update customers: set "customerUpdates": true in its configuration, deploy it, then authorize again.`,
-    USAGE,
   );
 }
 
 /** @throws CommandError (exit code 2) for a text that cannot be the name of a batch */
 export function refuseBatchName(text: string): void {
   if (batchNameSchema.safeParse(text).success) return;
-  throw usage('The name of a batch has at most 60 letters, digits and hyphens.');
+  throw usageError('The name of a batch has at most 60 letters, digits and hyphens.');
 }
 
 /** `BATCH-r2`, then `BATCH-r3`. The name is fixed, so that two people who resume at the same time create one batch. */
@@ -188,7 +182,7 @@ export async function statusOf(
   const described = found.execution ?? (await executionOfBatch(target, batch));
   const keys = keysOf(batch);
   const manifest = parseJson(batchManifestSchema, (await store.read(keys.manifest))?.text);
-  if (!described && !manifest) throw new CommandError(`There is no batch ${batch} in this deployment.`, USAGE);
+  if (!described && !manifest) throw usageError(`There is no batch ${batch} in this deployment.`);
   const tally = createTally(store, batch);
   if (!manifest) await tally.refresh();
   const { counts, input, result, startedAt = 0, finishedAt = 0, keptUntil = null } = manifest ?? {};
@@ -298,7 +292,7 @@ export async function resultText(
 /** @throws CommandError (exit code 2) when there is no such batch */
 export async function* inputOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
   const object = await store.stream(keysOf(batch).input);
-  if (!object) throw usage(`There is no batch ${batch} in the bucket.`);
+  if (!object) throw usageError(`There is no batch ${batch} in the bucket.`);
   yield* object.chunks;
 }
 

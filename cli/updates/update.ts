@@ -21,7 +21,7 @@ import { failureText, secondsBetween } from '../runs/run.ts';
 import { commandFor } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
 import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { countText, numberText } from '../support/text.ts';
@@ -70,11 +70,9 @@ interface UpdateOptions extends TargetOptions, BatchOptions {
 /** `update`: checks all lines, asks for confirmation, sends a batch and follows it to its end. */
 export async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
   const { resume, overNewer, dryRun, json } = options;
-  if ((file === undefined) === (resume === undefined)) {
-    throw new CommandError('Name a file, or a batch with --resume.', USAGE);
-  }
-  if (overNewer && resume === undefined) throw new CommandError('--over-newer needs --resume.', USAGE);
-  if (dryRun && json) throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
+  if ((file === undefined) === (resume === undefined)) throw usageError('Name a file, or a batch with --resume.');
+  if (overNewer && resume === undefined) throw usageError('--over-newer needs --resume.');
+  if (dryRun && json) throw usageError('--dry-run has no JSON document: leave out --json.');
   if (resume !== undefined) return resumeBatch(resume, options);
   const source = await openUpdateFile(file ?? '');
   // A dry run of a file calls no cloud.
