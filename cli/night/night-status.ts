@@ -107,7 +107,8 @@ function rowOf(data: Nights, { last, rule, failedSince }: EntityNights, place: T
     return { date: of.date, run: of.execution, startedAt: of.startedAt, hours };
   };
   const night = data.rows.map((row) => row.last);
-  const show = failedSince && commandFor(`show ${quoted(failedSince.run)}`, place);
+  const warned = outcome === 'warned' ? published?.execution : undefined;
+  const toShow = failedSince?.run ?? warned;
   return {
     entity,
     date,
@@ -118,7 +119,7 @@ function rowOf(data: Nights, { last, rule, failedSince }: EntityNights, place: T
     error,
     failedSince: failedSince && { run: failedSince.run, error: failedSince.error },
     readers: pointer ? readers(pointer) : null,
-    advice: missing ? adviceFor(last, night, data, place) : show,
+    advice: missing ? adviceFor(last, night, data, place) : toShow ? commandFor(`show ${quoted(toShow)}`, place) : null,
   };
 }
 

@@ -153,12 +153,15 @@ test('each kind of night has its own headline', async () => {
   const recorded = await deployed(lacking, rules({ paused: ['leads'] }));
   const [key, night] = recordedNight(NIGHT, ['leads']);
   recorded.objects.set(key, Buffer.from(night));
+  const warned = await deployed(whole);
+  warned.publish({ date: NIGHT, execution: 'leads-warned', manifest: { warnings: ['A column came.'] } });
   const results: [string, CliResult][] = [];
   for (const [what, cloud, ...args] of [
     ['an incomplete night with its record', recorded],
     ['a past date', pastNight(), '--date', '2026-11-18'],
     ['a future date', deployed({}), '--date', '2026-11-21'],
     ['a run has failed since', deployed(whole, failedSince())],
+    ['a published file with a warning', warned],
     ['the grant is dead', deployed(whole, grant(DEAD))],
     ['the grant is dead, and a file is missing', deployed(lacking, grant(DEAD))],
     ['the grant is dead, and a run has failed since', deployed(whole, grant(DEAD), failedSince())],
