@@ -34,11 +34,10 @@ export async function plan(named: Entity[] = [], options: PlanOptions): Promise<
   // Before the first deployment there are no rules.
   const read = async () => rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   const rules = options.configuration ? null : await orUnknown(read(), printErr, 'The rules were not read');
-  for (const entity of named.length > 0 ? named : ENTITIES) {
-    const planned = plannedRun(deployment, entity, date, rules?.[entity] ?? null);
-    if (options.json) printJson(planned);
-    else printOut(plannedText(planned, deployment, options));
-  }
+  const entities = named.length > 0 ? named : ENTITIES;
+  const all = entities.map((entity) => plannedRun(deployment, entity, date, rules?.[entity] ?? null));
+  if (options.json) for (const planned of all) printJson(planned);
+  else printOut(all.map((planned) => plannedText(planned, deployment, options)).join('\n\n'));
 }
 
 type PlannedRun = ReturnType<typeof plannedRun>;
@@ -82,13 +81,22 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
   return [
     `${entity} of ${date} in ${timeZone}, kind: ${kind}`,
     `  POST /${entity}/exports`,
-    JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
+    bodyText(request).replace(/^/gm, '    '),
     '  Next starts',
     ...startLines(planned, timeZone, options).map((line) => `    ${line}`),
     '  Checks',
     ...Object.entries(guards).map(([guard, bound]) => `    ${guard}: ${bound}`),
-    '',
   ].join('\n');
+}
+
+/** The body. Words stand for a list of columns that a run makes from the columns that the CRM lists at its start. */
+function bodyText({ columns, ...request }: PlannedRun['request']): string {
+  const except = typeof columns === 'object' && 'except' in columns ? ` except ${columns.except.join(', ')}` : '';
+  const listed = Array.isArray(columns) ? columns : `all that the CRM lists${except}`;
+  return JSON.stringify({ columns: listed, ...request }, undefined, 2).replace(
+    /^ {2}"columns": "(.*)"/m,
+    '  "columns": [$1]',
+  );
 }
 
 function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: string, place: PlanOptions): string[] {
