@@ -23,21 +23,27 @@ export async function peek(entity: Entity, options: Options): Promise<void> {
   refuseUnread(manifest);
   const rows = options.columns ? null : await firstRows(target, manifest, SHOWN_ROWS);
   const { execution, file, run, warnings } = manifest;
-  const { columns, others } = columnsOf(manifest);
-  const more = others?.length ? `; the CRM lists ${countText(others.length, 'column')} more` : '';
+  const { columns, others: unasked } = columnsOf(manifest);
+  const more = unasked?.length ? `; the CRM lists ${countText(unasked.length, 'column')} more` : '';
   const counted = file.rows === null ? 'rows not counted' : countText(file.rows, 'row');
   const size = rows ? `${counted}, ${bytesText(file.bytes)}` : `${countText(columns.length, 'column')}${more}`;
   const cells = columns.map(({ name, type, label }) => [name, type ?? '', label ?? '']);
   const table = textTable(['Column', 'Type', 'Label'], cells);
   printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${table}`);
-  if (rows) printOut(`\n${rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY)}`);
-  const found = [...publicationWarnings(manifest), ...columnWarnings(file), ...(rows ? warnings : [])];
-  for (const warning of found) printErr(`Warning: ${warning}`);
+  if (rows && !isEmptyFile(file))
+    printOut(`\n${rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY)}`);
+  const others = rows ? warnings.filter((warning) => warning !== `${EMPTY}.`) : [];
+  for (const warning of [...publicationWarnings(manifest), ...columnWarnings(file), ...others])
+    printErr(`Warning: ${warning}`);
 }
 
+/** The warning of the manifest of an empty file. */
+const EMPTY = 'The file is empty';
+
 /** A warning about the source of the column names; empty if the file itself names them. */
-function columnWarnings({ header, content }: Manifest['file']): string[] {
+function columnWarnings({ header, content, format }: Manifest['file']): string[] {
   if (header !== null) return [];
+  if (isEmptyFile({ format })) return [`${EMPTY}. These are the requested columns.`];
   if (content?.headed === false)
     return ['The file has no header. These are the requested columns, in the requested order.'];
   return ['The manifest has no header of the file. These are the requested columns.'];

@@ -5,6 +5,7 @@ import { firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
+import { type ManifestChanges, stoppedBy } from '../../support/manifests.ts';
 import { expectResults, expectTexts } from '../../support/screen.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
@@ -19,11 +20,7 @@ const FIELDS = [
 const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
 /** Runs the command on a published file. `file` changes its entry in the manifest. */
-async function setting(
-  content: string | Buffer,
-  file: Partial<Manifest['file']> = {},
-  other: { warnings?: string[]; fields?: typeof FIELDS } = {},
-) {
+async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: ManifestChanges = {}) {
   const cloud = await awsWithTarget();
   cloud.publish({ content, manifest: { fields: FIELDS, ...other, file } });
   const rows = async () => firstRows(cloud.target, await findManifest(createManifests(cloud.target), 'leads', {}), 10);
@@ -77,6 +74,8 @@ test('peek says which columns a file has, or why it cannot be read', async () =>
   const damaged = await workbookFile(workbook, ['id', 'name']);
   const headless = { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } };
   const two = { fields: FIELDS.slice(0, 2) };
+  const empty = { format: null, rows: 0, header: null };
+  const warned = { warnings: ['The file is empty.'] };
   const twelve = Array.from({ length: 12 }, (_, row) => `${row},name ${row}\n`).join('');
   const rows: [what: string, options: string[], ...Parameters<typeof setting>][] = [
     ['twelve rows', [], `id,name\n${twelve}`, { rows: 12 }, { warnings: ['A column came.'] }],
@@ -84,7 +83,8 @@ test('peek says which columns a file has, or why it cannot be read', async () =>
     ['an unknown header', [], '1,a\n2,b\n', { header: null }],
     ['no header, as configured', [], '1,a\n2,b\n', headless, two],
     ['a column without a name', ['--columns'], 'id,,name\n1,,a\n', { header: ['id', '', 'name'] }],
-    ['an empty file', [], '', { format: null, rows: 0, header: null }],
+    ['an empty file', [], '', empty, warned],
+    ['an empty file, released', [], '', empty, { ...warned, ...stoppedBy('empty', { measured: 0 }) }],
     ['a damaged spreadsheet', [], workbook.subarray(0, -30), damaged],
     ['a file of Excel 97', ['--columns'], 'PK', { format: 'xls', header: null, rows: null }],
     ['an archive', [], 'PK', { format: 'archive', header: null, rows: null }],
