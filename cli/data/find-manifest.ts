@@ -6,7 +6,7 @@ import { usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { fileError, goneText, ifReadable, type Manifests } from './stored-manifests.ts';
 
-/** The file to find: the file of a date, or of a run by its execution name; by default, the file of the newest date. */
+/** Chooses the published file of a date, or the file of a run. Default: the newest published file. */
 export interface FileChoice {
   date?: string;
   run?: string;

@@ -29,7 +29,7 @@ export interface Verifying {
   target: Target;
   configuration: Promise<Deployed>;
   entity: Entity;
-  /** Distinguishes objects of this verify from objects of other verifies. */
+  /** The part of the names of temporary objects that shows which verify made them. */
   id: string;
   /** Whether verify may set an alarm, which sends mails. */
   alarm: boolean;
