@@ -30,13 +30,13 @@ export function awsErrorText(error: unknown): string | undefined {
   // The SDK adds this text to the error about an answer that it cannot parse. The error quotes the answer.
   if (error instanceof Error && error.message.includes('Deserialization error'))
     return 'A server that is not AWS answered: check AWS_ENDPOINT_URL, --endpoint-url and the proxy of this network.';
-  const { name, message } = factsOf(error);
-  if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
+  const { name, message, whose } = factsOf(error);
+  if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message, whose);
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {
-    return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
+    return `The AWS credentials${whose} have expired (${name}): log in again, or name others with --profile.`;
   }
   if (CREDENTIALS.test(name))
-    return `AWS does not accept these credentials (${name}): log in again, or check --profile.`;
+    return `AWS does not accept the credentials${whose} (${name}): log in again, or check --profile.`;
   if (isDenied(error)) return deniedText(name, message, error);
   if (/^Throttling|TooManyRequests/.test(name))
     return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
@@ -75,9 +75,9 @@ function deniedText(name: string, message: string, error: Error): string {
   return `AWS denies access (${name}): ${sentence(what)} Use other credentials (--profile), or ask for this permission.`;
 }
 
-function withoutCredentials(message: string): string {
-  if (/expired/i.test(message)) return `The AWS credentials have expired: ${sentence(message)} Log in again.`;
-  return `There are no AWS credentials: ${sentence(message)} Log in, check --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
+function withoutCredentials(message: string, whose: string): string {
+  if (/expired/i.test(message)) return `The AWS credentials${whose} have expired: ${sentence(message)} Log in again.`;
+  return `There are no AWS credentials${whose}: ${sentence(message)} Log in, check --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
 }
 
 /** The message about a call without an answer. */
@@ -93,11 +93,12 @@ function onTheWay(facts: string, message: string): string | undefined {
 }
 
 /** An error about a host with several addresses has no message of its own, so its inner errors give the messages. */
-function factsOf(error: unknown): { name: string; message: string } {
-  if (!(error instanceof Error)) return { name: '', message: '' };
+function factsOf(error: unknown): { name: string; message: string; whose: string } {
+  if (!(error instanceof Error)) return { name: '', message: '', whose: '' };
   const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];
   const messages = all.map((each) => (each instanceof Error ? each.message : ''));
-  return { name: error.name, message: asciiText(messages.find(Boolean)?.split('\n')[0] ?? '') };
+  const whose = 'profile' in error && error.profile ? ` of the profile ${error.profile}` : '';
+  return { name: error.name, whose, message: asciiText(messages.find(Boolean)?.split('\n')[0] ?? '') };
 }
 
 export function sentence(text: string): string {

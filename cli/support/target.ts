@@ -134,11 +134,13 @@ export function lazyClients(settings: ReturnType<typeof clientSettings>): Client
   // The bucket name goes into the path: before `localhost` it would form a host name that does not resolve.
   const s3 = { forcePathStyle: 'credentials' in settings };
   const own: Record<string, object> = { s3, secrets: LEASE_LIMITS, dynamo: LEASE_LIMITS };
+  const { profile = process.env.AWS_PROFILE } = settings;
   const made = {} as Clients;
   for (const [name, load] of Object.entries(CLASSES)) {
     let client: unknown;
     const get = () => {
-      client ??= namingRights(new (load() as new (all: object) => AnyClient)({ ...settings, ...own[name] }), name);
+      const Client = load() as new (all: object) => AnyClient;
+      client ??= explaining(new Client({ ...settings, ...own[name] }), name, profile);
       return client;
     };
     Object.defineProperty(made, name, { get, enumerable: true });
@@ -160,8 +162,8 @@ const IN_POLICIES: Record<string, string> = {
   },
 };
 
-/** Adds to each error the right that its call needs, because not every service names it. */
-function namingRights(client: AnyClient, service: string): AnyClient {
+/** Adds to each error what its message may lack: the right that the call needs, and the profile of the credentials. */
+function explaining(client: AnyClient, service: string, profile: string | undefined): AnyClient {
   const named = (name: string) => IN_POLICIES[name] ?? name;
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -171,7 +173,7 @@ function namingRights(client: AnyClient, service: string): AnyClient {
           const right = `${named(service)}:${named(commandName.replace(/Command$/, ''))}${ofVersion}`;
           // The answer to a HEAD has no body, so the SDK finds no name for the error.
           const isUnnamed = error.name === 'Unknown' && error.$metadata?.httpStatusCode === 403;
-          throw Object.assign(error, { right, ...(isUnnamed && { name: 'AccessDenied' }) });
+          throw Object.assign(error, { right, profile, ...(isUnnamed && { name: 'AccessDenied' }) });
         }),
     { step: 'initialize' },
   );
