@@ -1,7 +1,6 @@
 import { ListTargetsByRuleCommand } from '@aws-sdk/client-eventbridge';
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
@@ -63,11 +62,11 @@ export async function ruleTarget({ events, stack }: Pick<Target, 'events' | 'sta
 
 /**
  * Checks whether alarms reach a person. Addresses are counted, not shown.
- * @param addresses digests of the deployed addresses
+ * @param addresses the deployed addresses; an earlier release deployed digests of them, which are passed over
  */
 export async function alarmAddresses(target: TopicTarget, addresses: string[] = []): Promise<Finding> {
-  const confirmed = (await subscriptionsOf(target)).map(({ Endpoint }) => mailDigest(Endpoint));
-  const missing = addresses.filter((address) => !confirmed.includes(address)).length;
+  const confirmed = (await subscriptionsOf(target)).map(({ Endpoint }) => Endpoint.toLowerCase());
+  const missing = addresses.filter((one) => one.includes('@') && !confirmed.includes(one.toLowerCase())).length;
   // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
   const subscribe = `aws sns subscribe --topic-arn ${target.AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
   const advice = `Confirm with the link in the mail "AWS Notification - Subscription Confirmation", which is valid for two days. To get a new mail: ${subscribe}.`;

@@ -21,7 +21,7 @@ interface HiddenFilters extends Digest {
 
 type DeployedPlan = EntityPlan & { filters?: HiddenFilters[]; extra: Digest };
 
-/** The deployed configuration with all defaults. Filters, extra keys and mail addresses are digests. */
+/** The deployed configuration with all defaults. Filters and extra keys are digests. */
 export type Deployed = Deployment & { entities: Record<Entity, DeployedPlan> };
 
 /** The key in the template's `Metadata`. Raise its number when commands can no longer read an earlier form. */
@@ -29,13 +29,8 @@ const METADATA_KEY = 'CrmExportConfiguration1';
 
 /** The configuration without the values that readers of the stack's template must not see. */
 export function deployedOf({ $schema: _, ...deployment }: Deployment): Deployed {
-  const { alarms } = deployment;
   const plans = ENTITIES.map((entity) => [entity, hidden(deployment.entities[entity])]);
-  return {
-    ...deployment,
-    alarms: { ...alarms, email: alarms.email.map(mailDigest).sort() },
-    entities: Object.fromEntries(plans),
-  };
+  return { ...deployment, entities: Object.fromEntries(plans) };
 }
 
 function hidden({ filters, extra, ...plan }: EntityPlan): DeployedPlan {
@@ -44,11 +39,6 @@ function hidden({ filters, extra, ...plan }: EntityPlan): DeployedPlan {
     ...(filters && { filters: [{ digest: digestOf(filters), dependsOnDate: dependsOnDate(filters) }] }),
     extra: { digest: digestOf(extra) },
   };
-}
-
-/** The letter case of an address is ignored, as in mail delivery. */
-export function mailDigest(address: string): string {
-  return digestOf(address.toLowerCase());
 }
 
 /** The `Metadata` of the template, in base64: GetTemplate returns every character outside ASCII as `?`. */
@@ -85,7 +75,7 @@ export function differencesFrom(deployed: Deployed, file: Deployment): Differenc
   });
 }
 
-/** Settings that are shown only as different, because they are digests. */
+/** Settings that are shown only as different: digests, and addresses of persons. */
 const HIDDEN = /^(entities\.[^.]+\.(filters|extra)|alarms\.email)$/;
 
 function differences(path: string, deployed: unknown, file: unknown): Difference[] {
