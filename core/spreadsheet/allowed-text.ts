@@ -6,7 +6,7 @@ import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xm
 /** Words of the file format, names of programs that write it, and words in their names for sheets and files. */
 const WORDS = new Set([
   ...ENTITIES.flatMap((entity) => entity.split('-')).flatMap((word) => [word, word.replace(/s$/, '')]),
-  ...`2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
+  ...`2006 ac account accounts app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
   content contenttype core core-properties creator custom dc dcmitype dcterms doc docprops document drawing drawingml drawings
   extended false fixed frozen frozensplit general gif http https image images info inlinestr internal jpeg jpg landscape left
   legacy mac main manual mc media metadata microsoft msexcel name new normal office officedocument openxmlformats org overthendown downthenover
@@ -21,14 +21,13 @@ const WORDS = new Set([
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
   apache aspose axlsx book caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers oclc ooxml rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice excela1 calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
   frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
-  active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha
-  query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
+  active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha april august december february january july june march may november october september
+  query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא תוצאות סיכום יצוא גליון ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
   above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
   percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole
-  activities calls companies deals emails events invoices opportunities orders policies products
-  system tasks tickets users deal task order product call נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
-    /\s+/,
-  ),
+  activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec
+  נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים
+  system tasks tickets users deal task order product call`.split(/\s+/),
 ]);
 
 const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
@@ -63,8 +62,9 @@ const FORMAL_ATTRIBUTE = whole(
   String.raw`42949672\d\d`,
 );
 const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
+const [DAY, MONTH] = ['(?:0[1-9]|[12]\\d|3[01])', '(?:0[1-9]|1[0-2])'];
 const PARTS_OF_NAMES = new RegExp(
-  String.raw`${GUID}|(?<!\d)${TIME}(?!\d)|(?<!\d)\d\d[._-]\d\d[._-](?:19|20)\d\d(?!\d)|(?<!\d)1\d{9}(?:\d{3})?(?!\d)`,
+  String.raw`${GUID}|(?<!\d)${TIME}(?!\d)|(?<!\d)(?:${DAY}[._-]?${MONTH}[._-]?(?:19|20)\d\d|${DAY}[._-]${MONTH}[._-]\d\d)(?!\d)|(?<!\d)1\d{9}(?:\d{3})?(?!\d)`,
 );
 const MOST_DIGITS = 4;
 /** Namespace addresses contain years. */

@@ -68,12 +68,15 @@ describe('text of the archive itself', () => {
     'exports/2026/11/26/leads.csv',
     'leads_1764123456.csv',
     'לידים.csv',
+    'דוח לקוחות 30.11.26.csv',
+    'leads_30112026_v2.csv',
+    'סיכום פוליסות נובמבר 2026.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
   ])('does not include a file name of usual words, dates and ids: %s', async (name) => {
     expect(await kindsOf({ ...FILE, name })).toEqual([]);
   });
 
-  test.each(['Dan Cohen.csv', 'leads 039123456.csv', '03-9123-456/leads.csv', 'שלום'])(
+  test.each(['Dan Cohen.csv', 'leads 039123456.csv', '45-67-8901.csv', '03-9123-456/leads.csv', 'שלום'])(
     'includes an unusual file name: %s',
     async (name) => {
       expect(await kindsOf({ ...FILE, name })).toEqual([expect.stringContaining('name')]);
