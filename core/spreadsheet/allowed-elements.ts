@@ -65,7 +65,7 @@ sortCondition ref descending customList
 mergeCells count > mergeCell
 mergeCell ref
 conditionalFormatting sqref > cfRule
-cfRule type dxfId priority stopIfTrue aboveAverage percent bottom rank stdDev equalAverage text > colorScale dataBar iconSet
+cfRule type dxfId priority operator stopIfTrue aboveAverage percent bottom rank stdDev equalAverage text > formula colorScale dataBar iconSet
 colorScale > cfvo color
 dataBar minLength maxLength showValue > cfvo color
 iconSet iconSet showValue percent reverse > cfvo
@@ -125,15 +125,14 @@ variant > lpstr i4
 const WITH_TEXT = new Set(
   `definedName creator lastModifiedBy title subject description keywords category contentStatus language version revision
   created modified lastPrinted Application AppVersion Company Manager Template TotalTime DocSecurity ScaleCrop LinksUpToDate
-  SharedDoc HyperlinksChanged lpstr i4 formula1 formula2`.split(/\s+/),
+  SharedDoc HyperlinksChanged lpstr i4 formula formula1 formula2`.split(/\s+/),
 );
 
 /** Elements and attributes that programs fill with texts of people: a long number in them is no number of the format. */
 export const NAMES = new Set(
   `definedName creator lastModifiedBy title subject description keywords category contentStatus Company Manager Template
-  lpstr formula1 formula2 name displayName totalsRowLabel codeName url Target val text userName customList`.split(
-    /\s+/,
-  ),
+  lpstr formula formula1 formula2 name displayName totalsRowLabel codeName url Target val text userName
+  customList`.split(/\s+/),
 );
 
 export interface Rule {

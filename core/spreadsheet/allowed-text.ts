@@ -24,7 +24,7 @@ const WORDS = new Set([
   active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha april august december february january july june march may november october september
   query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא תוצאות סיכום יצוא גליון ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
   above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
-  percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole
+  percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole cell is
   activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec
   נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים
   system tasks tickets users deal task order product call`.split(/\s+/),
@@ -218,12 +218,12 @@ export class AllowedText implements XmlHandler {
     return mentioned.has(value.slice(at)) && isAllowedName(value.slice(0, at));
   }
 
-  /** Ranges of sheets with known names: `'Sheet 1'!$A$1:$C$9`. */
+  /** Ranges of the own sheet, or of sheets with known names: `'Sheet 1'!$A$1:$C$9`. */
   #isReference(value: string): boolean {
     return value.split(',').every((part) => {
-      const [, quoted, unquoted, range = ''] = /^(?:'((?:[^']|'')*)'|([^'!]*))!(.*)$/.exec(part) ?? [];
+      const [, quoted, unquoted, range = ''] = /^(?:'((?:[^']|'')*)'!|([^'!]*)!|(?=\$[A-Z]+\$))(.*)$/.exec(part) ?? [];
       const sheet = quoted?.replaceAll("''", "'") ?? unquoted;
-      return sheet !== undefined && this.#names.mentioned.has(sheet) && new RegExp(`^(?:${RANGE})$`).test(range);
+      return (sheet === undefined || this.#names.mentioned.has(sheet)) && new RegExp(`^(?:${RANGE})$`).test(range);
     });
   }
 

@@ -97,6 +97,11 @@ describe('with a left-out column, a workbook is stopped by', () => {
       '</sheetData><conditionalFormatting><cfRule type="iconSet"><iconSet><cfvo type="num" val="12345678"/></iconSet></cfRule></conditionalFormatting>',
     ],
     [
+      'a number in a rule',
+      '</sheetData>',
+      '</sheetData><conditionalFormatting><cfRule type="cellIs"><formula>12345678</formula></cfRule></conditionalFormatting>',
+    ],
+    [
       'a list of values',
       '</sheetData>',
       `</sheetData><dataValidations><dataValidation type="list"><formula1>"${CANARY}"</formula1></dataValidation></dataValidations>`,
@@ -341,15 +346,15 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       inPart(
         /sheet1/,
         '</sheetData>',
-        '</sheetData><conditionalFormatting sqref="A1:A9"><cfRule type="colorScale" priority="1"><colorScale><cfvo type="min"/><cfvo type="percentile" val="50"/><color rgb="FFF8696B"/></colorScale></cfRule><cfRule type="iconSet" priority="2"><iconSet iconSet="3TrafficLights1"><cfvo type="percent" val="67"/></iconSet></cfRule><cfRule type="duplicateValues" dxfId="0" priority="3"/></conditionalFormatting>',
+        '</sheetData><conditionalFormatting sqref="A1:A9"><cfRule type="colorScale" priority="1"><colorScale><cfvo type="min"/><cfvo type="percentile" val="50"/><color rgb="FFF8696B"/></colorScale></cfRule><cfRule type="iconSet" priority="2"><iconSet iconSet="3TrafficLights1"><cfvo type="percent" val="67"/></iconSet></cfRule><cfRule type="duplicateValues" dxfId="0" priority="3"/><cfRule type="cellIs" dxfId="0" priority="4" operator="greaterThan"><formula>200</formula></cfRule></conditionalFormatting>',
       ),
     ],
     [
-      'a limit for the length of a cell',
+      'a limit for the length of a cell, and its values',
       inPart(
         /sheet1/,
         '</sheetData>',
-        '</sheetData><dataValidations count="1"><dataValidation type="textLength" operator="lessThan" allowBlank="1" sqref="B2:B9"><formula1>9</formula1></dataValidation></dataValidations>',
+        '</sheetData><dataValidations count="1"><dataValidation type="textLength" operator="lessThan" allowBlank="1" sqref="B2:B9"><formula1>9</formula1></dataValidation><dataValidation type="list" sqref="A2:A9"><formula1>$A$2:$A$9</formula1></dataValidation></dataValidations>',
       ),
     ],
     [
