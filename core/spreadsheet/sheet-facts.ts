@@ -228,13 +228,11 @@ class RowCounter {
   /** The last row below the header has neither letters nor digits. */
   private lastIsEmpty = false;
   private behindGap = false;
-  /**
-   * Facts about the rows before the last one: the fewest values in a row, the leftmost end of a row, and whether a row
-   * begins with several words.
-   */
+  /** The fewest values in a row, the leftmost end of a row, and whether a row begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
   private firstEnd = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
+  private lastIsThin = false;
 
   constructor(header: SheetHeader, expected: Expected) {
     const { first, cells, header: start } = header;
@@ -272,10 +270,12 @@ class RowCounter {
     this.records += 1;
     if (isSheetError(this.withFirst(row))) this.errors += 1;
     if (longer || this.behindGap) this.irregular += 1;
-    if (this.last.number > 0) {
-      this.fewest = Math.min(this.fewest, this.last.columns.length);
-      this.firstEnd = Math.min(this.firstEnd, this.last.columns.at(-1) ?? 0);
-      this.beginsWithWords ||= beginsWithWords(this.last);
+    this.lastIsThin = this.isThin(row, last);
+    // Footers and error messages may have several lines of text, which do not show how rows usually are.
+    if (!this.lastIsThin || columns.length > 1) {
+      this.fewest = Math.min(this.fewest, columns.length, this.last.columns.length || columns.length);
+      this.firstEnd = Math.min(this.firstEnd, last);
+      this.beginsWithWords ||= beginsWithWords(row);
     }
     this.last = row;
   }
@@ -316,22 +316,20 @@ class RowCounter {
       longer: this.longer,
       irregular: this.irregular,
       ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
-      endsThin: this.endsThin(behind),
+      endsThin: this.lastIsThin && behind > FEWEST_COMPARED,
       ...later,
       fullSheet: this.lastNumber === LAST_ROW,
     };
   }
 
   /**
-   * Whether the last row may be cut off or an error message: it has far fewer values than the others and ends before
+   * Whether a row may be cut off or an error message: it has far fewer values than the rows before it and ends before
    * them, or only this row is a sentence.
    */
-  private endsThin(behind: number): boolean {
-    const { columns } = this.last;
-    const { length } = columns;
-    if (behind <= FEWEST_COMPARED) return false;
-    if (2 * length < this.fewest && (columns.at(-1) ?? 0) < this.firstEnd) return true;
-    return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(this.last);
+  private isThin(row: SheetRow, last: number): boolean {
+    const { length } = row.columns;
+    if (2 * length < this.fewest && last < this.firstEnd) return Number.isFinite(this.fewest);
+    return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(row);
   }
 
   private addAbove({ columns }: SheetRow): void {
