@@ -26,9 +26,11 @@ export class ExportStack extends Stack {
   /** Public for companies that name administrators of the key. */
   readonly encryption: EncryptionKey;
 
-  constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
+  constructor(scope: Construct, id: string, { configuration: given, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
-    const { deployment } = configuration;
+    // Rules and functions use the same zone data, from this synthesis.
+    const deployment = { ...given.deployment, zoneOffsets: offsetsNow(given.deployment.timeZone) };
+    const configuration = { ...given, deployment };
     const key = new EncryptionKey(this, 'Encryption');
     this.encryption = key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
@@ -88,7 +90,7 @@ function tableHashKey(stack: Stack, deployment: Deployment, key: EncryptionKey):
  * does not update `Metadata` alone, so every change also replaces a resource that has no effect.
  */
 function addToTemplate(stack: Stack, deployment: Deployment): void {
-  const deployed = deployedOf({ ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) });
+  const deployed = deployedOf(deployment);
   stack.templateOptions.metadata = metadataOf(deployed);
   new CfnWaitConditionHandle(stack, `Configuration${digestOf(deployed)}`);
 }

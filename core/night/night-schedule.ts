@@ -1,6 +1,6 @@
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
-import { offsetsNow, timingOf } from '../config/timing.ts';
+import { timingOf } from '../config/timing.ts';
 import { dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
 import { nextStarts, type Start } from '../schedule/next-starts.ts';
 
@@ -64,12 +64,10 @@ const DAY_MS = 86_400_000;
  * are separated by the longest pause between starts.
  */
 export function spansMidnight(deployment: Deployment, from: Date): boolean {
-  // Finding the offsets of the time zone takes longer than the rest of this function.
-  const withOffsets = { ...deployment, zoneOffsets: deployment.zoneOffsets ?? offsetsNow(deployment.timeZone) };
   return DAYS_COMPARED.some((days) => {
     const date = dateAfter(dateIn(deployment.timeZone, from), days);
     const midnight = instantOf(deployment.timeZone, date, '00:00').getTime();
-    const times = [...startsOfNight(withOffsets, date).values()].map(({ at }) => at.getTime() - midnight);
+    const times = [...startsOfNight(deployment, date).values()].map(({ at }) => at.getTime() - midnight);
     const sorted = times.sort((one, other) => one - other);
     const overMidnight = (sorted[0] ?? 0) + DAY_MS - (sorted.at(-1) ?? 0);
     return sorted.some((time, index) => time - (sorted[index - 1] ?? time) > overMidnight);

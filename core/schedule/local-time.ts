@@ -32,9 +32,8 @@ export function dateAfter(time: string, days: number): string {
 export function offsetAt(timeZone: string, instant: number): number {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   formats.set(timeZone, format);
-  // The name is `GMT`, `GMT+02:00` or, in the years before zones had whole minutes, `GMT+02:20:54`.
-  const name = format.formatToParts(instant).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-  const [, sign, ...parts] = /([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(name) ?? [];
+  // It ends with `GMT`, `GMT+02:00` or, in the years before zones had whole minutes, `GMT+02:20:54`.
+  const [, sign, ...parts] = /([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(format.format(instant)) ?? [];
   const [hours = 0, minutes = 0, seconds = 0] = parts.map((part = '0') => Number(part));
   return (sign === '-' ? -1 : 1) * ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }

@@ -7,7 +7,6 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { offsetsNow } from '../../core/config/timing.ts';
 import type { FunctionName, RECORDER, StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledHere } from './duckdb-layer.ts';
@@ -78,9 +77,7 @@ function bundledCode(step: FunctionName, deployment: Deployment): lambda.AssetCo
   const environment = { DEPLOYMENT: JSON.stringify(deployment) };
   const bundling = bundledHere((outputDir) => {
     for (const { path, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, basename(path)), contents);
-    // Rules and functions use the same zone data, from this synthesis.
-    const bundled: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
-    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(bundled, undefined, 2)}\n`);
+    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(deployment, undefined, 2)}\n`);
   }, environment);
   return lambda.Code.fromAsset(folderOfStep(step), { bundling, assetHashType: AssetHashType.OUTPUT });
 }
