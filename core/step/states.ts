@@ -27,8 +27,8 @@ export type Drift = z.infer<typeof driftSchema>;
 
 /**
  * The state that passes between the steps. The execution history shows it for 90 days to anyone with read access, so
- * it has only keys, ids and counts. Objects are loose: keys of a later release pass unchanged. Defaults are the values
- * at the start.
+ * it has only keys, ids, counts and the request. Objects are loose: keys of a later release pass unchanged. Defaults are
+ * the values at the start.
  */
 
 /** The body of stage 1; its other keys depend on the configuration. */
