@@ -13,7 +13,7 @@ const SERVER_CORE = '1';
 
 const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
-/** The origin and the sink, with their ports of loopback. */
+/** The origin and the sink, with their loopback ports. */
 export type Servers = Awaited<ReturnType<typeof startServers>>;
 
 /**

@@ -15,7 +15,7 @@ export interface Question {
   rights: string[];
   /** The option of the command that enables the question. */
   option?: string;
-  /** Whether the command may end well without an answer; by default it fails with the exit code of the cause. */
+  /** Whether the command may succeed without an answer. By default it fails with the exit code of the cause. */
   mayBeUnknown?: boolean;
 }
 

@@ -25,7 +25,7 @@ interface VerifyCommandOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** `verify`; its exit code is 0 only if every check that could be made holds. */
+/** `verify`; its exit code is 0 only if at least one check holds and none is broken. */
 export async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   const { entity = 'leads', alarm = false, json = false } = options;
   const target = await connect(options);

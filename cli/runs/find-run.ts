@@ -67,7 +67,7 @@ async function newestExecution(
 
 export interface RunFilter {
   since?: Date | undefined;
-  /** Only runs that did not succeed. Together with `running`, it selects both kinds. */
+  /** Selects runs that did not succeed. With `running` as well, runs of both kinds are selected. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
   /** Entities of published runs, by execution name: these executions need no DescribeExecution call. */

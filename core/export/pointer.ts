@@ -81,7 +81,7 @@ export async function readPointer(bucket: Pick<Bucket, 'read'>, key: string): Pr
 }
 
 /**
- * Moves a pointer forward (`compareRuns`). A pointer at this run or a newer one stays. `newNormal` stays with its date.
+ * Moves a pointer forward (`compareRuns`), never back. Another run of the same date keeps `newNormal`.
  * @param standing as it was read; the function reads it again if another run has moved it
  * @returns whether the pointer names this run now
  * @throws RunError `StorageConflict` if the object is not a pointer, `StorageUnavailable` if it keeps changing

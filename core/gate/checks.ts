@@ -270,8 +270,8 @@ export const CHECKS: GateCheck[] = [
 const columnsText = (count: number) => countText(count, 'column');
 
 /**
- * How the last published file that is not empty ends. `null` unless both files are CSV, because spreadsheets have no
- * line breaks.
+ * How the last published file that is not empty ends. `null` unless that file and this one are CSV, because spreadsheets
+ * have no line breaks.
  */
 function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
   const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;

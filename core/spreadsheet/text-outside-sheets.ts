@@ -64,8 +64,8 @@ export function partsWithValues(workbook: Workbook): string[] {
 }
 
 /**
- * Finds text outside the sheets and their shared texts that a workbook with left-out columns must not contain: all text
- * that `allowed-text.ts` does not list.
+ * Finds text that a workbook with left-out columns must not contain: all text outside the sheets and their shared texts,
+ * except what `allowed-text.ts` lists.
  * @returns words for the findings, each word once per part
  * @throws any error from reading the parts
  */

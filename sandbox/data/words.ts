@@ -63,7 +63,7 @@ export const NOTES = [
 /** The person of a record, whose first and last names match in Hebrew and English. */
 export type Person = ReturnType<typeof drawPerson>;
 
-/** The person of a record; to be drawn first, before its columns. */
+/** Draws the person of a record. Call it before the columns are drawn. */
 export function drawPerson(draw: Draw) {
   const [first, engFirst] = draw.pick(FIRST);
   const [last, engLast] = draw.pick(LAST);
