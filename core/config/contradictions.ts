@@ -69,7 +69,7 @@ const DEPLOYMENT: Row<Filled>[] = [
   ['crm.emailField', ({ crm }) => [...TAKEN, crm.operatorField].includes(crm.emailField), ONE_NAME],
   [
     'crm.fileHosts',
-    // A mistake in the address itself is reported with the address.
+    // If the address is wrong, only the row of `crm.baseUrl` reports it.
     ({ local, crm }) => !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && crm.fileHosts.length === 0,
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is not a full name',
   ],

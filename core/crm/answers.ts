@@ -76,7 +76,7 @@ const isUnclear = ({ status }: Facts) => status >= 500 || status === 408 || stat
 const isRefusal = ({ status }: Facts) => status >= 400;
 const isNoJson = ({ answer }: Facts) => answer.body === undefined;
 const hasError = ({ judged }: Facts) => judged.contradiction !== undefined;
-/** Whether another service sent this web page: a proxy in front of the CRM would send one of the other statuses. */
+/** Whether another service sent this web page. With a status of the list, a proxy in front of the CRM may have sent it. */
 const isOtherPage = ({ isPage, status }: Facts) =>
   isPage && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 /** Statuses of a server or proxy for an address that does not exist. */

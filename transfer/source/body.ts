@@ -33,7 +33,7 @@ export class Body {
   #waiting = 0;
   #unread: Buffer | undefined;
   #failure: Error | undefined;
-  /** An error after the start of the response. Node reports bytes after the declared end only to the request. */
+  /** An error after the start of the response, such as bytes after the declared end, which only the request reports. */
   #late: Error | undefined;
   /** Bytes that readers took, and how long they waited for them, since the rate of the origin was checked last. */
   #taken = 0;
