@@ -261,7 +261,7 @@ export const ALARMS = {
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
   UndeliveredStarts:
-    'EventBridge did not deliver an event: the start of a run or the hourly check, or the end of a failed run.',
+    'AWS could not deliver an event: the start of a run or the hourly check, or the end of a failed run.',
   ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until a person authorizes again.',
   GrantRotatedButNotStored:
     'The CRM issued a new refresh token, and storing it failed: a person has to authorize again.',
