@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { commandFor, entitiesArgument, quoted } from '../support/command-options.ts';
-import { withPlace } from '../support/command-text.ts';
+import { commandFor, entityArgument, quoted } from '../support/command-options.ts';
+import { capitalized, withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { printableLine } from '../support/text.ts';
@@ -26,10 +26,11 @@ const QUESTIONS: Record<string, (answer: string, before: Settings) => Settings> 
   timeZone: (timeZone) => ({ timeZone }),
   at: (at) => ({ nightly: { at } }),
   entities: (names) => {
-    const wanted = listOf(names).reduce<Entity[]>((before, name) => entitiesArgument(name, before), []);
+    const wanted = names === 'all' ? ENTITIES : listOf(names).map((name) => entityArgument(name));
     if (wanted.length === 0) throw new InvalidArgumentError('Name at least one entity.');
-    const others = ENTITIES.filter((entity) => !wanted.includes(entity));
-    return { entities: Object.fromEntries(others.map((entity) => [entity, { enabled: false }])) };
+    // The file names all entities, also by default, so that a person sees what is exported.
+    const settingsOf = (entity: Entity) => (wanted.includes(entity) ? {} : { enabled: false });
+    return { entities: Object.fromEntries(ENTITIES.map((entity) => [entity, settingsOf(entity)])) };
   },
   email: (addresses) => ({ alarms: { email: listOf(addresses) } }),
 };
@@ -67,16 +68,16 @@ async function answersTo(
   for (const [key, adds] of Object.entries(QUESTIONS)) {
     const { flags, description } = command.options.find((one) => one.attributeName() === key) ?? new Option(key);
     const [about = '', normal] = description.split('; default: ');
-    const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings)) });
+    const isLeftOut = (answer: string) => answer === normal && key !== 'entities';
+    const next = (answer: string) => ({ ...settings, ...(!isLeftOut(answer) && adds(answer, settings)) });
     const preset = options[key] ?? (isAsked ? undefined : normal);
     if (preset === undefined && !isAsked) {
       throw usageError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`);
     }
     const problem = preset === undefined ? undefined : problemOf(preset, next);
     if (problem) throw usageError(`${flags}: ${problem} ${NOTHING}`);
-    const message = `${about.charAt(0).toUpperCase()}${about.slice(1)}:`;
     const validate = (text: string) => problemOf(text.trim(), next) ?? true;
-    const answer = preset ?? (await ask({ message, default: normal, validate }));
+    const answer = preset ?? (await ask({ message: `${capitalized(about)}:`, default: normal, validate }));
     settings = next(answer.trim());
   }
   return settings;
@@ -124,8 +125,7 @@ function writeNew(file: string, text: string): void {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw usageError(`${file} exists: init overwrites no file.`, error);
-    // An incomplete file would look like a configuration, so it is removed. A file that this command could not open
-    // belongs to another program.
+    // An incomplete file would look like a configuration. A file that this command could not open is not its own.
     if (syscall !== 'open') rmSync(file, { force: true });
     const advice = 'name a file elsewhere with --configuration';
     throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../../cli/program.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { tree } from '../../lib/support/files.ts';
 import { inTerminal } from '../../support/pty.ts';
 import { expectResults, expectTexts } from '../../support/screen.ts';
@@ -12,6 +13,7 @@ import { type CliResult, runCli } from '../support/run-cli.ts';
 const LOOPBACK = 'http://127.0.0.1:4566';
 const CRM = ['--crm-url', 'https://crm.test/api/v1', '--auth-url', 'https://auth.test'];
 const crm = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
+const entities = Object.fromEntries(ENTITIES.map((entity) => [entity, {}]));
 
 /** Ctrl-U empties the line, which still contains the refused answer. */
 const CLEAR = '\x15';
@@ -45,7 +47,7 @@ test('without a terminal, init writes what the options say, and lists the next c
   for (const [what, line] of lines) results.push([what, await runCli(...line)]);
 
   await expectResults('init', results);
-  expect([files(), written()]).toEqual([['prod.json'], { crm }]);
+  expect([files(), written()]).toEqual([['prod.json'], { crm, entities }]);
   expect(readConfiguration('prod', file, undefined).deployment.local).toBe(false);
   expect(readConfiguration('prod', local.file, LOOPBACK).deployment.local).toBe(true);
 });
@@ -62,7 +64,7 @@ test('init has an option for every question, and writes a file that a deployment
     crm,
     timeZone: 'Asia/Jerusalem',
     nightly: { at: '02:15' },
-    entities: { 'agent-numbers': off, workflows: off, contacts: off, meetings: off, employers: off },
+    entities: { ...entities, 'agent-numbers': off, workflows: off, contacts: off, meetings: off, employers: off },
     alarms: { email: ['a@b.test', 'c@d.test'] },
   });
   const { deployment } = readConfiguration('prod', file, undefined);
@@ -106,7 +108,7 @@ test('at a terminal, init checks each answer at once, and Enter takes the defaul
   type('night@watch.test\r');
 
   expect(await ended, shown()).toBe(0);
-  expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', alarms: { email: ['night@watch.test'] } });
+  expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', entities, alarms: { email: ['night@watch.test'] } });
   expect(shown()).toMatch(/Next:\r\n {2}.* plan /);
 });
 
