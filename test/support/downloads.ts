@@ -1,3 +1,4 @@
+import { afterAll, afterEach } from 'vitest';
 import type { DownloadProgress, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
@@ -23,9 +24,14 @@ type Changes = Partial<Omit<DownloadFileDeps, 'log' | 'store'>> & { limits?: Par
 export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
   inOrder(undefined, { endAfter: 1.5 * PART }, ...then);
 
-/** An origin, a store, and the dependencies of the step that moves files between them. The CRM answers from a list. */
-export async function startDownloads() {
+/**
+ * An origin, a store, and the dependencies of the step that moves files between them, for one test file. The CRM answers
+ * from a list. Each test begins with an empty store.
+ */
+export async function downloadSuite() {
   const { origin, store, storeOptions, stop } = await startTransfers();
+  afterEach(() => store.reset());
+  afterAll(stop);
   return {
     origin,
     store,
@@ -41,7 +47,6 @@ export async function startDownloads() {
     }),
     /** Plenty of time until so many parts are stored, then too little for another part. */
     timeForParts: (parts: number) => () => ((store.uploads()[0]?.parts ?? 0) < parts ? 900 : 10),
-    stop,
   };
 }
 

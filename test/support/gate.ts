@@ -2,7 +2,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { CONTENT_NOT_READ, type Content, type Facts } from '../../core/gate/facts.ts';
 import { type History, type Judged, NO_HISTORY, type Subject } from '../../core/gate/subject.ts';
 import { deployment, run } from './builders.ts';
-import { manifestOf } from './manifests.ts';
+import { DIALECT, manifestOf } from './manifests.ts';
 
 /** Facts of a good file with the columns `id` and `name`. @param rows the number of rows; `null` = not counted */
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
@@ -11,7 +11,7 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
     format: 'csv',
     compression: null,
     header: ['id', 'name'],
-    dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+    dialect: DIALECT,
     rows,
     content: {
       ...CONTENT_NOT_READ,

@@ -11,6 +11,11 @@ export type ManifestChanges = Partial<Omit<Manifest, 'run' | 'file'> & Manifest[
   fields?: ListedField[];
 };
 
+/** The dialect of a usual CSV file. */
+export const DIALECT = {
+  ...{ encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+} as const;
+
 /** The key of the manifest of a run. */
 export function manifestKeyOf(execution: string, entity = 'leads'): string {
   return `runs/entity=${entity}/run=${execution}/_manifest.json`;

@@ -6,7 +6,7 @@ import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { createUploadBucket } from '../../core/storage/upload.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { STARTED_AT } from './builders.ts';
-import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
+import { DIALECT, type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 import { type StoreOptions, storeForTest } from './strict-store/strict-store.ts';
 
 // Parts of a few bytes, as the strict store takes them.
@@ -28,12 +28,8 @@ export async function publishedRuns(options: StoreOptions = {}) {
     requested?: string[],
     changes: ManifestChanges = {},
   ) => {
-    const manifest = manifestOfFile(Buffer.from(csv), {
-      execution,
-      file,
-      ...(requested && { request: { columns: requested } }),
-      ...changes,
-    });
+    const own = { execution, file, ...(requested && { request: { columns: requested } }) };
+    const manifest = manifestOfFile(Buffer.from(csv), { ...own, ...changes });
     await put(manifest.file.key, csv);
     await put(manifestKeyOf(execution), manifestText(manifest));
     await point(execution, manifest.run.date);
@@ -55,13 +51,6 @@ export async function publishedRuns(options: StoreOptions = {}) {
 /** The manifest of a run of leads whose file has these bytes; its first line names the columns. */
 function manifestOfFile(bytes: Buffer, { file, ...changes }: ManifestChanges): Manifest {
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
-  const dialect = {
-    encoding: 'utf-8',
-    byteOrderMark: false,
-    separator: ',',
-    separatorLine: false,
-    lineBreak: 'lf',
-  } as const;
-  const measured = { bytes: bytes.length, crc32: crc32Text(crc32(bytes)), dialect, rows: null, header };
+  const measured = { bytes: bytes.length, crc32: crc32Text(crc32(bytes)), dialect: DIALECT, rows: null, header };
   return manifestOf({ request: { columns: header }, ...changes, file: { ...measured, ...file } });
 }

@@ -1,17 +1,14 @@
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { LIMITS } from '../../transfer/base/limits.ts';
 import { sampleFile } from '../../transfer/source/sample-file.ts';
 import { portOf } from '../support/loopback.ts';
 import { startOrigin } from '../support/origin/origin.ts';
 import { KIB } from '../support/transfer-limits.ts';
 
-let origin: Awaited<ReturnType<typeof startOrigin>>;
-beforeAll(async () => {
-  origin = await startOrigin();
-});
-afterAll(() => origin.stop());
+const origin = await startOrigin();
+afterAll(origin.stop);
 
 const options = (mostBytes = 1_000_000) => ({
   policy: { hosts: [], local: true },

@@ -5,7 +5,7 @@ import { firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
-import { type ManifestChanges, stoppedBy } from '../../support/manifests.ts';
+import { DIALECT, type ManifestChanges, stoppedBy } from '../../support/manifests.ts';
 import { expectResults, expectTexts } from '../../support/screen.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
@@ -17,7 +17,6 @@ const FIELDS = [
   { name: 'name', type: 'text', label: null },
   { name: 'phone', type: 'text', label: 'Telephone' },
 ];
-const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
 /** Runs the command on a published file. `file` changes its entry in the manifest. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: ManifestChanges = {}) {

@@ -20,16 +20,21 @@ interface Dialect {
 /** A marker in every cell of a record, every error and every link of the sandbox. */
 const CANARY = 'c4n4ry';
 
-const written = (as: FileDialect, more: Partial<FaultInput> = {}): FaultInput[] => [
-  { path: 'file', body: writtenAs(as), ...more },
+const written = (as: FileDialect, contentType?: string): FaultInput[] => [
+  { path: 'file', body: writtenAs(as), ...(contentType && { contentType }) },
 ];
-const differs = (id: string, settings: Partial<Settings>, faults: FaultInput[] = []): Dialect => ({
-  ...{ settings, faults, different: [id] },
-});
-const differsBy = (id: string, ...faults: FaultInput[]) => differs(id, {}, faults);
-const accepted = (settings: Partial<Settings>, faults: FaultInput[] = []): Dialect => ({
-  ...{ settings, faults, different: [] },
-});
+const dialect = (settings: Partial<Settings>, faults: FaultInput[], ...different: string[]): Dialect => {
+  return { settings, faults, different };
+};
+const differs = (id: string, shapes: Partial<Shapes>, ...faults: FaultInput[]) =>
+  dialect(answering(shapes), faults, id);
+const differsBy = (id: string, ...faults: FaultInput[]) => dialect({}, faults, id);
+const answers = (shapes: Partial<Shapes>) => dialect(answering(shapes), []);
+const accepted = (...faults: FaultInput[]) => dialect({}, faults);
+const refused = (entity: 'meetings' | 'agent-numbers', status: number) =>
+  differsBy('fields-shape', { path: 'fields', entity, answer: { status } });
+const redirected = (Location: string) =>
+  differsBy('file-host', { path: 'file', answer: { status: 302, headers: { Location } } });
 
 /** The successful answers of each call, in the form of another CRM. */
 interface Shapes {
@@ -52,32 +57,24 @@ function answering(shapes: Partial<Shapes>): Partial<Settings> {
 
 const OTHER_WORDS: Record<string, string> = { INITIATED: 'NEW', PROCESSING: 'RUNNING', PROCESSED: 'COMPLETED' };
 
-const linkedAt = (host: string) => answering({ download: ({ url }) => ({ url: url.replace('127.0.0.1', host) }) });
+const linkedAt = (host: string): Partial<Shapes> => ({
+  download: ({ url }) => ({ url: url.replace('127.0.0.1', host) }),
+});
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 const DIALECTS: Record<string, Dialect> = {
-  'the CRM of the interface document': accepted({}),
-  'fields as names alone': differs(
-    'fields-shape',
-    answering({ fields: (list) => list.map(({ fieldName }) => fieldName) }),
-  ),
-  'fields in an object by name': differs(
-    'fields-shape',
-    answering({ fields: (list) => Object.fromEntries(list.map(({ fieldName, ...field }) => [fieldName, field])) }),
-  ),
-  'fields with name instead of fieldName': differs(
-    'fields-shape',
-    answering({ fields: (list) => list.map(({ fieldName: name, ...field }) => ({ name, ...field })) }),
-  ),
-  'fields below items': accepted(answering({ fields: (items) => ({ items }) })),
-  'no agent numbers at the hyphenated address': differsBy('fields-shape', {
-    ...{ path: 'fields', entity: 'agent-numbers', answer: { status: 404 } },
+  'the CRM of the interface document': accepted(),
+  'fields as names alone': differs('fields-shape', { fields: (list) => list.map(({ fieldName }) => fieldName) }),
+  'fields in an object by name': differs('fields-shape', {
+    fields: (list) => Object.fromEntries(list.map(({ fieldName, ...field }) => [fieldName, field])),
   }),
-  'fields of one entity that are refused': differsBy('fields-shape', {
-    ...{ path: 'fields', entity: 'meetings', answer: { status: 403 } },
+  'fields with name instead of fieldName': differs('fields-shape', {
+    fields: (list) => list.map(({ fieldName: name, ...field }) => ({ name, ...field })),
   }),
-  'fields of one entity that end in 500': differsBy('fields-shape', {
-    ...{ path: 'fields', entity: 'meetings', answer: { status: 500 } },
-  }),
+  'fields below items': answers({ fields: (items) => ({ items }) }),
+  'no agent numbers at the hyphenated address': refused('agent-numbers', 404),
+  'fields of one entity that are refused': refused('meetings', 403),
+  'fields of one entity that end in 500': refused('meetings', 500),
   'exports by another scope': differsBy(
     'export-scope',
     ...(['fields', 'create'] as const).map((path) => {
@@ -85,74 +82,57 @@ const DIALECTS: Record<string, Dialect> = {
       return { path, answer: { status: 403, headers } };
     }),
   ),
-  'an id that is called jobId': differs('export-id-field', answering({ create: ({ id: jobId }) => ({ jobId }) })),
-  'an id inside of export': differs('export-id-field', answering({ create: (body) => ({ export: body }) })),
-  'numbers as ids': differs('export-id-field', answering({ create: () => ({ id: '100001' }) })),
-  'an id that is called uuid': accepted(answering({ create: ({ id: uuid }) => ({ uuid }) })),
-  'an id as a bare string': accepted(answering({ create: ({ id }) => id })),
-  'other status words': differs(
-    'status-words',
-    answering({ status: (record) => ({ ...record, status: OTHER_WORDS[record.status] }) }),
-  ),
-  'a record below data': accepted(answering({ status: (data) => ({ data }) })),
-  'a record below data, next to a status of the answer': accepted({ jobChecks: 1 }, [
+  'an id that is called jobId': differs('export-id-field', { create: ({ id: jobId }) => ({ jobId }) }),
+  'an id inside of export': differs('export-id-field', { create: (body) => ({ export: body }) }),
+  'numbers as ids': differs('export-id-field', { create: () => ({ id: '100001' }) }),
+  'an id that is called uuid': answers({ create: ({ id: uuid }) => ({ uuid }) }),
+  'an id as a bare string': answers({ create: ({ id }) => id }),
+  'other status words': differs('status-words', { status: (of) => ({ ...of, status: OTHER_WORDS[of.status] }) }),
+  'a record below data': answers({ status: (data) => ({ data }) }),
+  'a record below data, next to a status of the answer': dialect({ jobChecks: 1 }, [
     {
       ...{ path: 'status', done: true },
       answer: { status: 200, body: { status: 'success', data: { status: 'PROCESSED' } } },
     },
   ]),
-  'a record below export': differs('status-record', answering({ status: (record) => ({ export: record }) })),
-  'a record with another id': differs(
-    'status-record',
-    answering({ status: (record) => ({ ...record, id: randomUUID() }) }),
-  ),
-  'a link as downloadUrl': differs('file-host', answering({ download: ({ url: downloadUrl }) => ({ downloadUrl }) })),
-  'a link without a host': differs(
-    'file-host',
-    answering({ download: ({ url }) => ({ url: url.slice(new URL(url).origin.length) }) }),
-  ),
+  'a record below export': differs('status-record', { status: (record) => ({ export: record }) }),
+  'a record with another id': differs('status-record', { status: (record) => ({ ...record, id: randomUUID() }) }),
+  'a link as downloadUrl': differs('file-host', { download: ({ url: downloadUrl }) => ({ downloadUrl }) }),
+  'a link without a host': differs('file-host', { download: ({ url }) => ({ url: url.replace(/^http:..[^/]+/, '') }) }),
   'a link of another host': differs('file-host', linkedAt('files.crm.example')),
-  'a file after a redirect to another host': differsBy('file-host', {
-    ...{ path: 'file', answer: { status: 302, headers: { Location: 'https://files.crm.example/1' } } },
-  }),
-  'a file after a redirect without https': differsBy('file-host', {
-    ...{ path: 'file', answer: { status: 302, headers: { Location: 'http://files.crm.example/1' } } },
-  }),
-  'a file in a zip': accepted({}, written({ packed: 'zip' }, { contentType: 'application/zip' })),
+  'a file after a redirect to another host': redirected('https://files.crm.example/1'),
+  'a file after a redirect without https': redirected('http://files.crm.example/1'),
+  'a file in a zip': accepted(...written({ packed: 'zip' }, 'application/zip')),
   'JSON lines': differsBy('file-format', ...written({ format: 'json-lines' })),
   'a web page instead of the file': differsBy('file-format', {
     ...{ path: 'file', body: '<!doctype html><title>Sign in</title>', contentType: 'text/html' },
   }),
   'a CSV file for Excel': accepted(
-    {},
-    written({ header: 'labels', separator: ';', separatorLine: true, byteOrderMark: true }),
+    ...written({ header: 'labels', separator: ';', separatorLine: true, byteOrderMark: true }),
   ),
-  'windows-1255': accepted({}, written({ header: 'labels', encoding: 'windows-1255' })),
+  'windows-1255': accepted(...written({ header: 'labels', encoding: 'windows-1255' })),
   'labels that are not listed': differs(
     'header-texts',
-    answering({ fields: (list) => list.map(({ fieldName }) => ({ fieldName })) }),
-    written({ header: 'labels' }),
+    { fields: (list) => list.map(({ fieldName }) => ({ fieldName })) },
+    ...written({ header: 'labels' }),
   ),
   'a file without a header': differsBy('header-texts', ...written({ header: 'none' })),
-  'small letters, 202, Retry-After and errors of HTML': accepted({
-    rewrite: async (answer, kind) => {
-      const init = { status: answer.status, headers: { 'Retry-After': '1', 'X-RateLimit-Limit': '60' } };
-      if (!answer.ok) return new Response('<!doctype html><h1>Error</h1>', init);
-      if (kind === 'create') return Response.json(await answer.json(), { ...init, status: 202 });
-      if (kind !== 'status') return answer;
-      const record: Record<string, unknown> = JSON.parse(await answer.text());
-      return Response.json({ ...record, status: String(record.status).toLowerCase() }, { ...init, status: 202 });
-    },
-  }),
-  'a workbook': accepted(
-    {},
-    written({ format: 'xlsx' }, { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' }),
-  ),
-  'a link that works once': accepted(linkedAt('localhost'), [
+  'small letters, 202, Retry-After and errors of HTML': dialect({ rewrite: inSmallLetters }, []),
+  'a workbook': accepted(...written({ format: 'xlsx' }, XLSX)),
+  'a link that works once': dialect(answering(linkedAt('localhost')), [
     { path: 'file', calls: { from: 2 }, answer: { status: 403 } },
   ]),
-  'headers in capitals': accepted({}, written({ header: 'capitals' })),
+  'headers in capitals': accepted(...written({ header: 'capitals' })),
 };
+
+async function inSmallLetters(answer: Response, kind: CallKind): Promise<Response> {
+  const init = { status: answer.status, headers: { 'Retry-After': '1', 'X-RateLimit-Limit': '60' } };
+  if (!answer.ok) return new Response('<!doctype html><h1>Error</h1>', init);
+  if (kind === 'create') return Response.json(await answer.json(), { ...init, status: 202 });
+  if (kind !== 'status') return answer;
+  const record: Record<string, unknown> = JSON.parse(await answer.text());
+  return Response.json({ ...record, status: String(record.status).toLowerCase() }, { ...init, status: 202 });
+}
 
 /** Probes a CRM of that dialect, without waiting. */
 async function probed({ settings, faults = [] }: Dialect) {
@@ -176,15 +156,12 @@ async function probed({ settings, faults = [] }: Dialect) {
   return { observed, ended, sandbox, accessToken, points: pointsOf(observed.notes) };
 }
 
-test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a run', async (_, dialect) => {
-  const { observed, ended, sandbox, accessToken, points } = await probed(dialect);
+test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a run', async (_, crm) => {
+  const { observed, ended, sandbox, accessToken, points } = await probed(crm);
 
-  const different = points.filter(({ verdict }) => verdict === 'different');
-  expect(
-    different.map(({ id }) => id),
-    JSON.stringify({ points, ended }, undefined, 1),
-  ).toEqual(dialect.different);
-  if (dialect.different.length === 0) expect(ended).toBeUndefined();
+  const different = points.flatMap(({ id, verdict }) => (verdict === 'different' ? [id] : []));
+  expect(different, JSON.stringify({ points, ended }, undefined, 1)).toEqual(crm.different);
+  if (crm.different.length === 0) expect(ended).toBeUndefined();
   expect(sandbox.ledger.count({ kind: 'create' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.violations()).toEqual([]);

@@ -4,6 +4,7 @@ import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts'
 import { failedChecks } from '../../../core/gate/report.ts';
 import type { History } from '../../../core/gate/subject.ts';
 import { factsOf, historyOf, night, type Promised, subjectOf } from '../../support/gate.ts';
+import { DIALECT } from '../../support/manifests.ts';
 import { expectMessages } from '../../support/screen.ts';
 
 type SubjectOptions = Parameters<typeof subjectOf>[1];
@@ -48,6 +49,8 @@ const after = historyOf(factsOf(10));
 const anyWidth = { guards: { maxIrregularShare: 1 } };
 const afterRelease = (width = 2, format = 'csv', nights = [factsOf(10)]) =>
   released('lastRecord', `${format} ${width} 1`, nights);
+const UNBROKEN = ending(2, false);
+const OTHER_FORMAT = { history: afterRelease(2, 'xlsx') };
 
 test.each<[what: string, content: Partial<Content>, stopped: string[], given?: SubjectOptions, facts?: Partial<Facts>]>(
   [
@@ -58,12 +61,7 @@ test.each<[what: string, content: Partial<Content>, stopped: string[], given?: S
     ['cut off in the middle', ending(1, false), ['lastRecord', 'lastLineBreak'], { history: after }],
     ['unknown', { ending: null }, [], { history: after }],
     ['without a line break, in the first file', ending(2, false), []],
-    [
-      'without a line break, like the previous file',
-      ending(2, false),
-      [],
-      { history: historyOf(ofContent(ending(2, false))) },
-    ],
+    ['without a line break, like the previous file', UNBROKEN, [], { history: historyOf(ofContent(UNBROKEN)) }],
     ['shorter, in a sheet, where empty cells at the end are not stored', ending(1), [], {}, sheet],
     ['longer, in a sheet', ending(3), ['lastRecord'], {}, sheet],
     ['of any width, if maxIrregularShare is 1', ending(1), [], { promised: anyWidth }],
@@ -71,12 +69,7 @@ test.each<[what: string, content: Partial<Content>, stopped: string[], given?: S
     ['like it, but cut off before its line break', ending(1, false), ['lastLineBreak'], { history: afterRelease() }],
     ['unlike the ending of a released file', ending(3), ['lastRecord'], { history: afterRelease() }],
     ['like the ending of a released file of another width', ending(1), ['lastRecord'], { history: afterRelease(3) }],
-    [
-      'like the ending of a released file of another format',
-      ending(1),
-      ['lastRecord'],
-      { history: afterRelease(2, 'xlsx') },
-    ],
+    ['like the ending of a released file of another format', ending(1), ['lastRecord'], OTHER_FORMAT],
   ],
 )('a last record is judged: %s', (_, content, stopped, given, facts) => {
   const { stoppedBy: by, releasable } = judged(ofContent(content, facts), given);
@@ -224,7 +217,6 @@ test('several sheets with a header, or a full sheet, stop the file until a relea
   expect(sheet({ fullSheet: true })).toMatchObject({ stoppedBy: ['fullSheet'], releasable: true });
 });
 
-const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 const FORMS: [what: string, now: Facts, before: Facts, word: string | undefined][] = [
   ['the same', factsOf(10), factsOf(10), undefined],
   ['a spreadsheet', factsOf(10, {}, { format: 'xlsx', dialect: null }), factsOf(10), 'format'],

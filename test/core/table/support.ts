@@ -11,6 +11,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { type EngineLimits, inFolder } from '../../../core/table/engine.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
+import { DIALECT } from '../../support/manifests.ts';
 
 const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 
@@ -27,14 +28,6 @@ export interface Published {
   /** The chunk size in bytes. */
   chunk?: number;
 }
-
-const DIALECT: Dialect = {
-  encoding: 'utf-8',
-  byteOrderMark: false,
-  separator: ',',
-  separatorLine: false,
-  lineBreak: 'lf',
-};
 
 /** The input of a table. The header is read from the text. */
 export function inputOf({

@@ -13,14 +13,9 @@ import { NO_STORE } from '../../support/fake-transfer.ts';
 
 /** The limits of a run that continues a file, and what passes between the step and the transfer engine. */
 
-const UPLOAD = {
-  uploadId: 'u',
-  key: 'runs/entity=leads/run=night-1/leads.csv',
-  contentType: 'text/csv',
-  etag: '"1"',
-  size: 10,
-  partBytes: 5,
-};
+const key = 'runs/entity=leads/run=night-1/leads.csv';
+const UPLOAD = { uploadId: 'u', key, contentType: 'text/csv', etag: '"1"', size: 10, partBytes: 5 };
+const IN_ONE_PIECE = { ...UPLOAD, etag: null };
 const moved = { ...NOTHING_MOVED, upload: UPLOAD };
 
 type Transfer = DownloadFileDeps['transfer'];
@@ -43,19 +38,12 @@ test.each<[string, object, Transfer, string]>([
   ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
   ['links', { links: 1000 }, async ({ address }) => unfinished(await optionsOf(address)), 'with 1000 links'],
   ['restarts', { restarts: 5 }, changed, 'in 6 tries. It is another file.'],
-  [
-    'invocations in one piece',
-    { invocations: 39, upload: { ...UPLOAD, etag: null } },
-    unfinished,
-    'Each invocation began with the first byte',
-  ],
+  ['invocations in one piece', { invocations: 39, upload: IN_ONE_PIECE }, unfinished, 'began with the first byte'],
 ])('ends in DownloadUnfinished and aborts the upload after too many %s', async (_, before, transfer, why) => {
   const deps = depsWith(transfer);
 
-  const error = await failureOf(
-    downloadFile(runState({ moving: { ...moved, ...before } }), deps),
-    'DownloadUnfinished',
-  );
+  const state = runState({ moving: { ...moved, ...before } });
+  const error = await failureOf(downloadFile(state, deps), 'DownloadUnfinished');
 
   expect(error.message).toContain(why);
   expect(deps.aborted).toEqual(['u']);

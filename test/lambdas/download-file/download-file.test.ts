@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { CANARY, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
-import { asked, type CrmAnswer, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { asked, type CrmAnswer, downloadSuite, oneConnection } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE } from '../../support/origin/origin.ts';
@@ -23,12 +23,7 @@ const refused = asked(
   new RunError('ExportNotReady', 'POST /leads/exports/{id}/download was answered 409.', { status: 409 }),
 );
 
-let servers: Awaited<ReturnType<typeof startDownloads>>;
-beforeAll(async () => {
-  servers = await startDownloads();
-});
-afterEach(() => servers.store.reset());
-afterAll(() => servers.stop());
+const servers = await downloadSuite();
 
 const SIZES: [string, number][] = [
   ['an empty file', 0],

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import type { Measures } from '../../../core/log/metrics.ts';
 import { asStep } from '../../../core/step/export-run.ts';
@@ -6,7 +6,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { abortUpload } from '../../../transfer/transfer.ts';
 import { runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
-import { asked, cutInThirdPart, goingOn, linkTo, startDownloads } from '../../support/downloads.ts';
+import { asked, cutInThirdPart, downloadSuite, goingOn, linkTo } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
@@ -22,12 +22,7 @@ const SIZE = 8 * PART;
 const DEADLINE = at('2026-11-20T02:00:00Z');
 const TEN_MINUTES_MS = 600_000;
 
-let servers: Awaited<ReturnType<typeof startDownloads>>;
-beforeAll(async () => {
-  servers = await startDownloads();
-});
-afterEach(() => servers.store.reset());
-afterAll(() => servers.stop());
+const servers = await downloadSuite();
 
 /** The store fails at the third part as given, and at the other named operations. */
 const atThirdPart =

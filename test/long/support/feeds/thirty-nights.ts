@@ -10,25 +10,9 @@ import { COLUMNS, drawLeads, type Lead, nextDay, shuffled, TYPES } from './leads
 
 /** The events of a night. Each occurs at least once in thirty nights. */
 const EVENTS = [
-  ...[
-    'failed',
-    'withheld',
-    'released',
-    'released late',
-    'without a table',
-    'killed',
-    'killed and left',
-    'killed often',
-  ],
-  ...[
-    'two at once',
-    'run again',
-    'run again at once',
-    'told again',
-    'an older date',
-    'mass deletion',
-    'lost for a night',
-  ],
+  ...['failed', 'withheld', 'released', 'released late', 'without a table'],
+  ...['killed', 'killed and left', 'killed often', 'two at once', 'run again', 'run again at once'],
+  ...['told again', 'an older date', 'mass deletion', 'lost for a night'],
   ...['base expired', 'head expired', 'begun anew', 'other ignored', 'other key', 'other types', 'reordered'],
 ] as const;
 export type Event = (typeof EVENTS)[number] | 'ordinary';
