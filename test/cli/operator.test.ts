@@ -22,8 +22,10 @@ const stateOf = (date: string) =>
 
 const waited = JSON.stringify(newState({}, { date: '2026-11-20', waits: 1 }));
 const due = (scheduledFor: string) => ({ scheduledFor: `2026-11-20T${scheduledFor}Z` });
-const adopting = { date: '2026-11-20', adopt: NAME };
-const given = { date: '2026-11-02', columns: ['id'], Comment: 'x' };
+const [PAST, TODAY, NEXT] = [{ date: '2026-11-02' }, { date: '2026-11-20' }, { date: '2026-11-21' }];
+const state = stateOf('2026-11-20');
+const adopting = { ...TODAY, adopt: NAME };
+const given = { ...PAST, columns: ['id'], Comment: 'x' };
 const release = { release: 'leads-before', reason: 'Holidays' };
 
 /** The input and the state of a run, and the input of its retry. */
@@ -31,37 +33,25 @@ const RETRIES: [what: string, run: { input: object; state?: string; zone?: strin
   [
     ['the given date', { input: given, state: stateOf('2026-11-21') }, { ...given, adopt: NAME }],
     [
-      'the date of the run, which began near midnight',
+      'the date of a run that began near midnight',
       { input: {}, state: stateOf('2026-11-21') },
-      { ...adopting, date: '2026-11-21' },
+      { ...adopting, ...NEXT },
     ],
-    ['the date of the scheduled start, without a state', { input: due('21:00:00') }, { date: '2026-11-20' }],
+    ['the date of the scheduled start, without a state', { input: due('21:00:00') }, TODAY],
     // With a date instead of `scheduledFor`, its timeline does not look like that of a nightly run.
-    [
-      'the date of the run, instead of a scheduled start',
-      { input: due('21:00:00'), state: stateOf('2026-11-20') },
-      adopting,
-    ],
-    [
-      'the given date, instead of a scheduled start',
-      { input: { ...due('21:00:00'), date: '2026-11-02' } },
-      { date: '2026-11-02' },
-    ],
-    ['the date of the start, without a state', { input: {} }, { date: '2026-11-20' }],
-    [
-      'the date of a scheduled start in the zone',
-      { input: due('22:30:00'), zone: 'Asia/Jerusalem' },
-      { date: '2026-11-21' },
-    ],
-    ['the date of the start in the zone', { input: {}, zone: 'America/New_York' }, { date: '2026-11-20' }],
+    ['the date of the run, instead of a scheduled start', { input: due('21:00:00'), state }, adopting],
+    ['the given date, instead of a scheduled start', { input: { ...due('21:00:00'), ...PAST } }, PAST],
+    ['the date of the start, without a state', { input: {} }, TODAY],
+    ['the date of a scheduled start in the zone', { input: due('22:30:00'), zone: 'Asia/Jerusalem' }, NEXT],
+    ['the date of the start in the zone', { input: {}, zone: 'America/New_York' }, TODAY],
     [
       'the date of a night that waited past midnight',
       { input: due('22:05:00'), state: waited, zone: 'Asia/Jerusalem' },
-      { date: '2026-11-20' },
+      TODAY,
     ],
-    ['an adopted export', { input: { ...adopting, adopt: 'leads-before' }, state: stateOf('2026-11-20') }, adopting],
-    ['no export with --fresh', { input: adopting, state: stateOf('2026-11-20'), fresh: true }, { date: '2026-11-20' }],
-    ['the input of a release, without a date or an export', { input: release, state: stateOf('2026-11-20') }, release],
+    ['an adopted export', { input: { ...adopting, adopt: 'leads-before' }, state }, adopting],
+    ['no export with --fresh', { input: adopting, state, fresh: true }, TODAY],
+    ['the input of a release, without a date or an export', { input: release, state }, release],
   ];
 
 test.each(RETRIES)('a retry keeps %s', async (_, { input, state, zone = 'UTC', fresh }, again) => {
@@ -186,15 +176,15 @@ describe('at noon UTC of 2026-11-20', () => {
     configured({ entities: Object.fromEntries(entities.map((entity) => [entity, { filters: FILTERS }])) });
   const FILTERS = [{ field: 'updatedAt', operator: 'gte', value: { $date: 'day-1d' } }];
 
-  const PAST = ['leads', 'contacts', '--date', '2026-11-19'];
+  const EARLIER = ['leads', 'contacts', '--date', '2026-11-19'];
 
   test.for<[string, string[], Entity[], boolean]>([
-    ['a past date if no plan depends on the date', PAST, [], false],
-    ['a past date if one plan does not depend on the date', PAST, ['leads'], false],
+    ['a past date if no plan depends on the date', EARLIER, [], false],
+    ['a past date if one plan does not depend on the date', EARLIER, ['leads'], false],
     ['a past date with --all', ['--all', '--date', '2026-11-19'], ['leads'], false],
-    ['a past date if all plans depend on the date', PAST, ['leads', 'contacts'], true],
+    ['a past date if all plans depend on the date', EARLIER, ['leads', 'contacts'], true],
     ['today', ['leads', 'contacts', '--date', '2026-11-20'], [], true],
-    ['a past date with --same-data', [...PAST, '--same-data'], [], true],
+    ['a past date with --same-data', [...EARLIER, '--same-data'], [], true],
     ['no date', ['leads', 'contacts'], [], true],
   ])('start checks the plans for %s', async ([, args, entities, taken]) => {
     const { cli, started } = await awsWithTarget(dated(...entities));
@@ -212,52 +202,41 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test('each refusal and each partial success has a sentence', async () => {
     const publishing: Execution['entered'] = [['PublishFile', startDate.toISOString(), runState({ run: runPlan() })]];
+    const underWay = run('RUNNING', { entered: publishing });
     const aborted = run('ABORTED', { entered: publishing, error: 'StoppedByOperator' });
     const expired = fault('states', refused('ExpiredTokenException'), { from: 4 });
     const none = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
     const off = configured({ entities: { contacts: { enabled: false } } });
+    const PAUSED = { DescribeRule: { State: 'DISABLED' }, EnableRule: {} };
+    const failingAt = (operation: string, ...parts: Answers[]) =>
+      awsWithTarget(refusedFromTheThird(operation), ...parts);
+    const dueAt = (scheduledFor: string) => inZone('UTC', { scheduledFor });
     const late = await inZone('UTC', { date: '2026-11-21' });
     const results: [string, CliResult][] = [];
     for (const [what, cloud, ...args] of [
-      [
-        'stop during PublishFile',
-        awsWithTarget(executions([run('RUNNING', { entered: publishing })]), { StopExecution: {} }),
-        ...['stop', NAME, '--yes'],
-      ],
+      ['stop during PublishFile', awsWithTarget(executions([underWay]), { StopExecution: {} }), 'stop', NAME, '--yes'],
       ['stop of a run that ended just before', endingNow(), 'stop', NAME, '--yes'],
       ['stop without --yes', awsWithTarget(executions([run('RUNNING')])), 'stop', NAME],
       ['stop of a run that has ended', awsWithTarget(executions([aborted])), 'stop', NAME, '--yes'],
       ['retry of a run with an export', awsWithTarget(executions([aborted])), 'retry', NAME],
       ['credentials expire', awsWithTarget(expired, executions([run('RUNNING')])), 'follow', NAME],
-      [
-        'a start of several fails',
-        awsWithTarget(refusedFromTheThird('StartExecution')),
-        ...['start', 'leads', 'contacts', 'meetings'],
-      ],
-      ['a pause of several fails', awsWithTarget(refusedFromTheThird('DescribeRule'), RULES_ON), 'pause', '--all'],
+      ['a start of several fails', failingAt('StartExecution'), 'start', 'leads', 'contacts', 'meetings'],
+      ['a pause of several fails', failingAt('DescribeRule', RULES_ON), 'pause', '--all'],
       ['a disabled entity', awsWithTarget(off), 'start', '--all'],
       ['a disabled entity by its name', awsWithTarget(off), 'start', 'contacts'],
       ['only disabled entities', awsWithTarget(configured({ entities: none })), 'start', '--all'],
       ['pause of one', awsWithTarget(RULES_ON), 'pause', 'leads'],
       ['resume with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', 'leads', 'contacts'],
       ['resume of all, with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', '--all'],
-      [
-        'resume of a paused rule',
-        awsWithTarget({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} }),
-        ...['resume', 'leads'],
-      ],
+      ['resume of a paused rule', awsWithTarget(PAUSED), 'resume', 'leads'],
       ['start for tomorrow', late, 'start', 'leads', '--date', '2026-11-21', '--same-data'],
       ['retry for tomorrow', late, 'retry', NAME],
-      [
-        'retry of a run that was due tomorrow',
-        inZone('UTC', { scheduledFor: '2026-11-21T00:00:00Z' }),
-        ...['retry', NAME],
-      ],
-      ['retry of a run that was due at no time', inZone('UTC', { scheduledFor: 'soon' }), 'retry', NAME],
+      ['retry of a run that was due tomorrow', dueAt('2026-11-21T00:00:00Z'), 'retry', NAME],
+      ['retry of a run that was due at no time', dueAt('soon'), 'retry', NAME],
       ['retry of a run under way', awsWithTarget(executions([run('RUNNING')])), 'retry', NAME],
       ['retry of a run under way, with --force', awsWithTarget(executions([run('RUNNING')])), 'retry', NAME, '--force'],
-      ['start for a past date', awsWithTarget(dated()), 'start', ...PAST],
-      ['start for a past date, one plan', awsWithTarget(dated('leads')), 'start', ...PAST],
+      ['start for a past date', awsWithTarget(dated()), 'start', ...EARLIER],
+      ['start for a past date, one plan', awsWithTarget(dated('leads')), 'start', ...EARLIER],
     ] as [string, Promise<Pick<Cloud, 'cli'>>, ...string[]][])
       results.push([what, await (await cloud).cli(...args)]);
 

@@ -56,55 +56,49 @@ function judged(changes: Parameters<typeof leadsOf>[0], asked?: string) {
 }
 
 const wanted = (entity: object) => ({ configured: configuredWith(entity) });
+const at = (time: string) => ({ at: `${NIGHT}T${time}Z` });
+const PUBLISHED = { published: [file(NIGHT)] };
+const FAILED = { attempts: [attempt('failed')] };
+const RUNNING = { attempts: [attempt('running')] };
+const PAUSED = rules('paused');
+const WITHOUT_RULE = rules('withoutRule');
 
 test.each<[string, Parameters<typeof leadsOf>[0], string]>([
   ['published', { published: [file(BEFORE), file(NIGHT)] }, 'published'],
-  [
-    'published, even if a later run of the date failed',
-    { published: [file(NIGHT)], attempts: [attempt('failed')] },
-    'published',
-  ],
-  ['failed', { attempts: [attempt('failed')] }, 'failed, missing'],
+  ['published, even if a later run of the date failed', { ...PUBLISHED, ...FAILED }, 'published'],
+  ['failed', FAILED, 'failed, missing'],
   ['quarantined', { attempts: [attempt('quarantined')] }, 'quarantined, missing'],
-  ['under way until its deadline', { attempts: [attempt('running')] }, 'running'],
-  [
-    'late if a run is under way after its deadline',
-    { at: `${NIGHT}T07:00:01Z`, attempts: [attempt('running')] },
-    'late, missing',
-  ],
+  ['under way until its deadline', RUNNING, 'running'],
+  ['late if a run is under way after its deadline', { ...at('07:00:01'), ...RUNNING }, 'late, missing'],
   [
     'started again after it failed',
-    { attempts: [attempt('failed'), attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)] },
+    { attempts: [...FAILED.attempts, attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)] },
     'running',
   ],
   ['not started after EventBridge stops delivering the start', {}, 'notStarted, missing'],
-  ['due while EventBridge may still deliver the start', { at: `${NIGHT}T03:14:59Z` }, 'due'],
+  ['due while EventBridge may still deliver the start', at('03:14:59'), 'due'],
   [
     'late if its deadline is shorter than the delivery time',
-    { at: `${NIGHT}T02:00:00Z`, ...wanted({ polling: { deadlineSeconds: 600 } }) },
+    { ...at('02:00:00'), ...wanted({ polling: { deadlineSeconds: 600 } }) },
     'late, missing',
   ],
-  ['paused by hand', { ...rules('paused') }, 'paused, missing'],
-  ['paused after its run', { ...rules('paused'), published: [file(NIGHT)] }, 'published'],
-  ['paused after its run failed', { ...rules('paused'), attempts: [attempt('failed')] }, 'failed, missing'],
+  ['paused by hand', PAUSED, 'paused, missing'],
+  ['paused after its run', { ...PAUSED, ...PUBLISHED }, 'published'],
+  ['paused after its run failed', { ...PAUSED, ...FAILED }, 'failed, missing'],
   [
     'paused for weeks, with only the newest file known',
     {
-      ...rules('paused'),
+      ...PAUSED,
       published: [],
       newest: { leads: { date: '2026-11-02', startedAt: '2026-11-02T01:00:00Z', execution: 'x' } },
     },
     'paused, missing',
   ],
-  ['without a rule', { ...rules('withoutRule') }, 'withoutRule, missing'],
-  ['paused, right after its start was due', { at: `${NIGHT}T01:01:00Z`, ...rules('paused') }, 'paused, missing'],
-  [
-    'without a rule, right after its start was due',
-    { at: `${NIGHT}T01:01:00Z`, ...rules('withoutRule') },
-    'withoutRule, missing',
-  ],
+  ['without a rule', WITHOUT_RULE, 'withoutRule, missing'],
+  ['paused, right after its start was due', { ...at('01:01:00'), ...PAUSED }, 'paused, missing'],
+  ['without a rule, right after its start was due', { ...at('01:01:00'), ...WITHOUT_RULE }, 'withoutRule, missing'],
   ['switched off by the configuration', rules('off'), 'off'],
-  ['not started if the rule was changed by hand', { ...rules('changed') }, 'notStarted, missing'],
+  ['not started if the rule was changed by hand', rules('changed'), 'notStarted, missing'],
 ])('last night is %s', (_, changes, expected) => {
   expect(judged(changes)).toBe(`${NIGHT} ${expected}`);
 });
@@ -130,15 +124,12 @@ describe('on the first day after the deployment', () => {
     const contacts = { ...other, run };
     const deployedAt = new Date(`${BEFORE}T12:00:00Z`);
     expect(judged({ published: [contacts], deployedAt })).toBe(`${NIGHT} notStarted, missing`);
-    expect(judged({ published: [contacts], deployedAt, ...rules('withoutRule') })).toBe(
-      `${NIGHT} withoutRule, missing`,
-    );
+    expect(judged({ published: [contacts], deployedAt, ...WITHOUT_RULE })).toBe(`${NIGHT} withoutRule, missing`);
   });
 
   test('a start before the deployment is not expected', () => {
-    expect(judged({ ...young, deployedAt: new Date(`${NIGHT}T01:02:00Z`), at: `${NIGHT}T09:00:00Z` })).toBe(
-      '2026-11-20 none',
-    );
+    const deployedAt = new Date(`${NIGHT}T01:02:00Z`);
+    expect(judged({ ...young, deployedAt, ...at('09:00:00') })).toBe('2026-11-20 none');
   });
 });
 
@@ -153,55 +144,33 @@ describe('at a clock change', () => {
 
   test.each([
     // 02:30 is skipped on 27 March: the start is at 03:30, 00:30 UTC.
-    [
-      'a start at a skipped time is not due before an hour later',
-      '2026-03-27T00:29:00Z',
-      '2026-03-26',
-      '2026-03-26 published',
-    ],
-    ['a start at a skipped time is due an hour later', '2026-03-27T00:30:00Z', '2026-03-26', '2026-03-27 due'],
-    [
-      'a start at a skipped time is missing two hours and a quarter after that',
-      '2026-03-27T02:45:00Z',
-      '2026-03-26',
-      '2026-03-27 notStarted, missing',
-    ],
-    [
-      'a night that is an hour longer has one start',
-      '2026-10-25T09:00:00Z',
-      '2026-10-24',
-      '2026-10-25 notStarted, missing',
-    ],
-  ])('%s', (_, at, newest, expected) => {
-    expect(judged({ ...local, at, published: [file(newest, `${newest}T00:00:00.000Z`)] })).toBe(expected);
+    ['a start at a skipped time is not due before an hour later', '2026-03-27T00:29:00Z', '2026-03-26', 'published'],
+    ['a start at a skipped time is due an hour later', '2026-03-27T00:30:00Z', '2026-03-27', 'due'],
+    ['it is missing two hours and a quarter after that', '2026-03-27T02:45:00Z', '2026-03-27', 'notStarted, missing'],
+    ['a night that is an hour longer has one start', '2026-10-25T09:00:00Z', '2026-10-25', 'notStarted, missing'],
+  ])('%s', (_, at, date, expected) => {
+    const before = new Date(Date.parse(at) - 86_400_000).toISOString().slice(0, 10);
+    expect(judged({ ...local, at, published: [file(before, `${before}T00:00:00.000Z`)] })).toBe(`${date} ${expected}`);
   });
 });
 
 describe('with several starts a day', () => {
   const twice = wanted({ schedule: 'cron(0 1,13 * * ? *)' });
 
-  test.each<[string, string, Parameters<typeof leadsOf>[0], string]>([
-    ['the first is missing even if another follows', `${NIGHT}T07:00:00Z`, {}, 'notStarted, missing'],
-    [
-      'the second start can still publish the date',
-      `${NIGHT}T14:00:00Z`,
-      { published: [file(NIGHT, `${NIGHT}T13:00:05.000Z`)] },
-      'published',
-    ],
+  const afternoon = at('14:00:00');
+  const second = `${NIGHT}T13:00:05.000Z`;
+
+  test.each<[string, Parameters<typeof leadsOf>[0], string]>([
+    ['the first is missing even if another follows', at('07:00:00'), 'notStarted, missing'],
+    ['the second start can still publish the date', { ...afternoon, published: [file(NIGHT, second)] }, 'published'],
     [
       'the first is enough, because a date has one file',
-      `${NIGHT}T14:00:00Z`,
-      { published: [file(NIGHT)], attempts: [attempt('failed', NIGHT, `${NIGHT}T13:00:05Z`)] },
+      { ...afternoon, ...PUBLISHED, attempts: [attempt('failed', NIGHT, second)] },
       'published',
     ],
-    [
-      'after the last start of a day, the date counts until the next start',
-      '2026-11-21T00:59:00Z',
-      { published: [file(NIGHT)] },
-      'published',
-    ],
-  ])('%s', (_, at, changes, expected) => {
-    expect(judged({ ...twice, at, ...changes })).toBe(`${NIGHT} ${expected}`);
+    ['the date counts until the next start', { at: '2026-11-21T00:59:00Z', ...PUBLISHED }, 'published'],
+  ])('%s', (_, changes, expected) => {
+    expect(judged({ ...twice, ...changes })).toBe(`${NIGHT} ${expected}`);
   });
 });
 
@@ -210,11 +179,10 @@ describe('with a schedule that is not daily', () => {
   const monday = '2026-11-16';
 
   test('the newest date counts until the next start', () => {
-    expect(judged({ ...weekly, published: [file('2026-11-09')], attempts: [attempt('failed', monday)] })).toBe(
-      `${monday} failed, missing`,
-    );
+    const before = { ...weekly, published: [file('2026-11-09')] };
+    expect(judged({ ...before, attempts: [attempt('failed', monday)] })).toBe(`${monday} failed, missing`);
     expect(judged({ ...weekly, published: [file(monday)] })).toBe(`${monday} published`);
-    expect(judged({ ...weekly, published: [file('2026-11-09')] })).toBe(`${monday} notStarted, missing`);
+    expect(judged(before)).toBe(`${monday} notStarted, missing`);
   });
 
   test('a monthly date counts until the next start', () => {
@@ -275,7 +243,7 @@ describe('with a record of the night', () => {
     ['FileQuarantined in it means quarantined', record({ error: 'FileQuarantined' }), 'quarantined, missing'],
     [
       'a run under way counts more than an earlier error',
-      { ...record({ error: 'ExportFailed' }), attempts: [attempt('running')] },
+      { ...record({ error: 'ExportFailed' }), ...RUNNING },
       'running',
     ],
     ['an entity without a run is not started', record({}), 'notStarted, missing'],

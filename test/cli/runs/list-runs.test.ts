@@ -28,16 +28,12 @@ test('--since accepts a duration or a date, and refuses anything else', () => {
 
 test('a run is joined with its manifest; a failed run has its error and the date that it computed', async () => {
   const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
+  const dated = { entity: 'leads', date: '2026-11-02' };
   const cloud = await awsWithTarget(
     stack({ TimeZone: 'Asia/Jerusalem' }),
     executions([
       execution('late', { ...late, error: 'RateLimited', cause: 'Too many.' }),
-      execution('asked', {
-        ...late,
-        start: '2026-11-20T03:00:00.000Z',
-        input: { entity: 'leads', date: '2026-11-02' },
-        error: 'X',
-      }),
+      execution('asked', { ...late, start: '2026-11-20T03:00:00.000Z', input: dated, error: 'X' }),
       execution('leads-night'),
     ]),
   );
@@ -192,19 +188,12 @@ async function aNight() {
       ...{ input: { entity }, start: `2026-11-20T${start}.000Z`, stop: `2026-11-20T${start}.900Z`, ...more },
     });
   const entered: Execution['entered'] = [['WaitBeforeCheck', '2026-11-20T04:59:30.000Z', waits]];
+  const waiting = of('meetings', '04:58:00', { status: 'RUNNING', entered });
   const again = of('leads', '03:00:00');
   const warned = of('agent-numbers', '01:10:00');
   const first = of('leads', '01:00:00');
   const failed = { status: 'FAILED', error: 'ReauthorizationRequired', cause: 'The grant is dead.' };
-  const cloud = await awsWithTarget(
-    executions([
-      of('meetings', '04:58:00', { status: 'RUNNING', entered }),
-      again,
-      of('customers', '01:20:00', failed),
-      warned,
-      first,
-    ]),
-  );
+  const cloud = await awsWithTarget(executions([waiting, again, of('customers', '01:20:00', failed), warned, first]));
   const since = { date: '2026-11-19', execution: 'x' };
   const drift = { since, added: ['email'], removed: ['phone'], retyped: [], unnamed: 1 };
   const publish = ({ name, start }: Execution, entity: Entity, rows: number, warnings: string[] = []) =>

@@ -23,11 +23,8 @@ import { arnOf, stack } from '../support/cloud/stack.ts';
 
 const NIGHT = 'leads-night';
 const DATE = '2026-11-20';
-const started = {
-  start: `${DATE}T01:00:00.000Z`,
-  stop: `${DATE}T01:05:00.000Z`,
-  input: { entity: 'leads', date: DATE },
-};
+const input = { entity: 'leads', date: DATE };
+const started = { start: `${DATE}T01:00:00.000Z`, stop: `${DATE}T01:05:00.000Z`, input };
 const state = runState({ input: started.input, run: run(), file: storedFile({ bytes: 12 }) });
 const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
 const stopped = stoppedBy('maxShrink');
@@ -59,6 +56,8 @@ const withoutTable = failed('TableNotWritten', { ...state, manifestKey, rows: 1 
 const LATEST: Pick<Case, 'manifest' | 'pointers'> = { manifest: {}, pointers: ['date', 'latest'] };
 const REPLACED: Pick<Case, 'manifest' | 'pointers'> = { manifest: {}, pointers: [] };
 
+const notDue = newState(input, { outcome: 'NOT_DUE' });
+
 const CASES: Case[] = [
   { what: 'published', outcome: 'published', ...LATEST, execution: published },
   { what: 'replaced by a later run', outcome: 'published', ...REPLACED, execution: published },
@@ -86,11 +85,7 @@ const CASES: Case[] = [
     manifest: { state: 'unpublished', kind: 'partial' },
     execution: succeeded({ ...done, outcome: 'UNPUBLISHED' }),
   },
-  {
-    what: 'a start that was not due',
-    outcome: 'notDue',
-    execution: succeeded(newState(started.input, { outcome: 'NOT_DUE' })),
-  },
+  { what: 'a start that was not due', outcome: 'notDue', execution: succeeded(notDue) },
 ];
 
 async function cloudWith({ execution, manifest, pointers = [] }: Case) {
@@ -106,17 +101,7 @@ async function cloudWith({ execution, manifest, pointers = [] }: Case) {
 }
 
 /** Facts that only one command knows, from the history of a failed run. */
-const KNOWN_TO_SOME = [
-  'kind',
-  'rows',
-  'bytes',
-  'key',
-  'manifestKey',
-  'exportId',
-  'checks',
-  'keptUntil',
-  'warningCount',
-];
+const KNOWN_TO_SOME = 'kind rows bytes key manifestKey exportId checks keptUntil warningCount'.split(' ');
 
 /** No person has to act if a later run has replaced a missing table. */
 const NEEDING_PERSON = ['failed', 'published without its table'];

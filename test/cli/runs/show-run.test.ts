@@ -15,15 +15,11 @@ import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/lead
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;
 const night = leadsNight();
+const FAILED = { outcome: 'FAILED', failure: { error: 'ExportFailed', cause: 'It failed.' } };
 
 test('show of a failed run prints its error and cause, and no part of its input', async () => {
   const secret = { entity: 'leads', filters: [{ field: 'email', operator: 'eq', value: 'someone@example.org' }] };
-  const failing = {
-    ...begun,
-    input: secret,
-    outcome: 'FAILED',
-    failure: { error: 'ExportFailed', cause: 'It failed.' },
-  };
+  const failing = { ...begun, ...FAILED, input: secret };
   const cloud = await awsWithTarget(
     executions([
       {
@@ -220,11 +216,7 @@ const failed: Execution = {
   output: '',
   entered: [
     ['CreateExport', at('01:00:00'), runState({ input, run: null })],
-    [
-      'RunFailed',
-      at('01:00:21'),
-      { ...begun, outcome: 'FAILED', failure: { error: 'ExportFailed', cause: 'It failed.' } },
-    ],
+    ['RunFailed', at('01:00:21'), { ...begun, ...FAILED }],
   ],
 };
 
@@ -238,6 +230,7 @@ test('show of a failed run names the published files of its date and the latest'
   expect(await shown()).toMatchObject({ readers: { ofDate: { run: 'leads-again' } }, makeUp: null });
 });
 
+const OWN_PLAN = { input: { entity: 'leads', columns: ['id'] } };
 const endsIn = (state: object): Execution['entered'] => [['RunFailed', at('01:00:21'), state]];
 
 test.each<[what: string, execution: Partial<Execution>, makeUp: string | null]>([
@@ -256,14 +249,10 @@ test.each<[what: string, execution: Partial<Execution>, makeUp: string | null]>(
     { entered: endsIn({ ...begun, run: run({ kind: 'window' }), outcome: 'FAILED' }) },
     'start leads --date 2026-11-20',
   ],
-  ['of an input of its own', { input: { entity: 'leads', columns: ['id'] } }, 'retry leads-night'],
+  ['of an input of its own', OWN_PLAN, 'retry leads-night'],
   ['with an invalid input', { error: 'InvalidInput' }, null],
   ['with too large an input', { error: 'States.DataLimitExceeded' }, null],
-  [
-    'whose name needs quoting in a shell',
-    { name: "it's(mine)!", input: { entity: 'leads', columns: ['id'] } },
-    `retry 'it'\\''s(mine)!'`,
-  ],
+  ['whose name needs quoting in a shell', { name: "it's(mine)!", ...OWN_PLAN }, `retry 'it'\\''s(mine)!'`],
 ])('the command that replaces a failed run %s is right', async (_, changes, makeUp) => {
   const execution = { ...failed, ...changes };
   const cloud = await awsWithTarget(executions([execution]));
