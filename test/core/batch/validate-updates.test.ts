@@ -52,12 +52,8 @@ test('counts problems, and does not cut a file that has any', async () => {
 test('checks a CSV file in the same way, and does not cut it', async () => {
   const csv = `id,notes\n${idOf(1)},"a\nb"\n`;
 
-  expect(await validateUpdates(CSV, bytesOf(csv))).toMatchObject({
-    records: 1,
-    lines: 3,
-    bytes: csv.length,
-    chunks: [],
-  });
+  const found = await validateUpdates(CSV, bytesOf(csv));
+  expect(found).toMatchObject({ records: 1, lines: 3, bytes: csv.length, chunks: [] });
 });
 
 test('reports no value of a customer', async () => {
@@ -68,19 +64,13 @@ test('reports no value of a customer', async () => {
 
 test('warns about a complementary plan of another fund, and does not refuse the line', async () => {
   const plan = { kupatHolim: 2, kupatHolimComplementary: 10 };
+  const sentence = expect.stringMatching(/ fund .*kupatHolim/);
   const found = await validateUpdates(JSONL, bytesOf(line(1, { city: 'Haifa' }) + line(2, plan) + line(3, plan)));
 
   expect(found).toMatchObject({
     records: 3,
     problems: { total: 0 },
-    warnings: [
-      {
-        field: 'kupatHolimComplementary',
-        sentence: expect.stringMatching(/ fund .*kupatHolim/),
-        records: 2,
-        firstLine: 2,
-      },
-    ],
+    warnings: [{ field: 'kupatHolimComplementary', sentence, records: 2, firstLine: 2 }],
   });
 });
 

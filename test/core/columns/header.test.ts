@@ -122,10 +122,8 @@ describe('a path that contains a left-out column is counted', () => {
 
     expect(read(['owner.email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
     expect(read(['Owner.Email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
-    expect(read(['owner.email'], { ...given, labels: { 'owner.email': 'email' } })).toMatchObject({
-      names: ['email'],
-      excepted: 0,
-    });
+    const found = read(['owner.email'], { ...given, labels: { 'owner.email': 'email' } });
+    expect(found).toMatchObject({ names: ['email'], excepted: 0 });
   });
 
   test('a path through another column means no listed column', () => {
@@ -158,13 +156,8 @@ describe('a text that columns.labels maps to null', () => {
   const labels = { 'Export note': null, idNumber: null, 'note.idNumber': null, Status: null };
 
   test('is known, and belongs to no column', () => {
-    expect(read(['id', 'export NOTE'], { labels })).toMatchObject({
-      names: ['id', ''],
-      listed: 1,
-      unlisted: [],
-      excepted: 0,
-      unnamed: [],
-    });
+    const found = read(['id', 'export NOTE'], { labels });
+    expect(found).toMatchObject({ names: ['id', ''], listed: 1, unlisted: [], excepted: 0, unnamed: [] });
     expect(index({ labels }).isListed('Export note')).toBe(true);
   });
 
@@ -183,14 +176,8 @@ describe('readHeader does not guess', () => {
   });
 
   test('if two columns share a label, the label means the column at its position, or none', () => {
-    const given = {
-      columns: ['a', 'b'],
-      fields: [
-        { name: 'a', label: 'שם' },
-        { name: 'b', label: 'שם' },
-      ],
-      excepted: [],
-    };
+    const columns = ['a', 'b'];
+    const given = { columns, fields: columns.map((name) => ({ name, label: 'שם' })), excepted: [] };
 
     expect(read(['שם', 'שם'], given)).toMatchObject({ names: ['a', 'b'], listed: 2 });
     expect(read(['x', 'y', 'שם'], given)).toMatchObject({ names: null, listed: 1, unlisted: ['x', 'y'] });
@@ -205,11 +192,8 @@ describe('readHeader does not guess', () => {
   });
 
   test('a cell without visible characters has no name', () => {
-    expect(read(['id', '', ' \t', '\u200F\u00AD'])).toMatchObject({
-      names: ['id', '', '', ''],
-      unlisted: [],
-      unnamed: [1, 2, 3],
-    });
+    const found = read(['id', '', ' \t', '\u200F\u00AD']);
+    expect(found).toMatchObject({ names: ['id', '', '', ''], unlisted: [], unnamed: [1, 2, 3] });
   });
 
   test('a text of columns.labels means a field only if the CRM lists that field', () => {
@@ -278,11 +262,8 @@ describe('a disguised left-out column is never among the names of a header', () 
 test('listedFields of a run contains its columns, mapped labels, and left-out columns that are not listed', () => {
   const excepted = [{ entry: 'nationalId', name: 'nationalId', label: 'ת"ז' }];
 
-  const found = fieldIndex(listedFields(run({ excepted }), { 'Full name': 'name' })).readHeader([
-    'id',
-    'FULL NAME',
-    'ת״ז',
-  ]);
+  const index = fieldIndex(listedFields(run({ excepted }), { 'Full name': 'name' }));
+  const found = index.readHeader(['id', 'FULL NAME', 'ת״ז']);
 
   expect(found).toMatchObject({ listed: 2, excepted: 1, unlisted: [] });
 });

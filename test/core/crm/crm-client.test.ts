@@ -18,6 +18,7 @@ const fields: CrmCall = { operation: 'fields', entity: 'leads' };
 const status: CrmCall = { operation: 'status', entity: 'leads', id: '7' };
 const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
+const REFUSED: Exchange = [`POST ${CREATE}`, { status: 401, ...secret }];
 
 /**
  * A client with numbered tokens. `asked` lists the rejected tokens in its requests for a token. Reading the secret
@@ -76,11 +77,7 @@ test('logs one line per answer, with the path template and without any id or tok
 });
 
 test('a 401 refreshes the token once and repeats the call once', async () => {
-  const { answer, asked, seen } = await callOf(
-    create,
-    [`POST ${CREATE}`, { status: 401, ...secret }],
-    [`POST ${CREATE}`, { json: 'done' }],
-  );
+  const { answer, asked, seen } = await callOf(create, REFUSED, [`POST ${CREATE}`, { json: 'done' }]);
 
   expect(await answer()).toBe('done');
   expect(asked).toEqual([undefined, `${CANARY}-1`]);
@@ -88,11 +85,7 @@ test('a 401 refreshes the token once and repeats the call once', async () => {
 });
 
 test('a second 401 ends as AuthRefused, without a third call', async () => {
-  const { answer, asked } = await callOf(
-    create,
-    [`POST ${CREATE}`, { status: 401, ...secret }],
-    [`POST ${CREATE}`, { status: 401, ...secret }],
-  );
+  const { answer, asked } = await callOf(create, REFUSED, REFUSED);
 
   const error = await failureOf(answer(), 'AuthRefused');
 
@@ -193,10 +186,8 @@ test.each<[string, RunErrorName, number[]]>([
   const server = await serverFor();
   const secondsLeft = () => left.shift() ?? 0;
 
-  const error = await failureOf(
-    clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft }, z.unknown()),
-    name,
-  );
+  const called = clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft }, z.unknown());
+  const error = await failureOf(called, name);
 
   expect(error.transient).toBe(true);
   await expectTexts('crm-not-sent', [['too little time for a call', error.message.replace(what, 'WHAT')]]);
@@ -207,10 +198,8 @@ test('does not repeat a call with a fresh token if too little time is left', asy
   const left = [100, 100, 40];
   const { client, seen } = await callOf(create, [`POST ${CREATE}`, { status: 401, ...secret }]);
 
-  await failureOf(
-    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
-    'CrmUnavailable',
-  );
+  const late = { ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 };
+  await failureOf(client.call(late, z.unknown()), 'CrmUnavailable');
 
   expect(seen).toHaveLength(1);
 });
@@ -219,10 +208,8 @@ test.each([301, 302, 303, 307, 308])(
   'does not follow a redirect (%i), because it would send the token elsewhere',
   async (code) => {
     const elsewhere = await serverFor();
-    const { answer } = await callOf(create, [
-      `POST ${CREATE}`,
-      { status: code, headers: { location: `${elsewhere.url}/?${CANARY}` } },
-    ]);
+    const headers = { location: `${elsewhere.url}/?${CANARY}` };
+    const { answer } = await callOf(create, [`POST ${CREATE}`, { status: code, headers }]);
 
     const error = await failureOf(answer(), 'CrmContractError');
 

@@ -149,19 +149,13 @@ test('throws CrmUnavailable if there is no connection, because nothing was sent'
   await failureOf(updateAt(DEAD_ADDRESS).update(), 'CrmUnavailable');
 });
 
+const HAS_ERROR = 'the answer contains an error';
+
 test.each<[string, unknown, string]>([
   ['a failure', { success: false }, 'the answer says that the call failed'],
-  [
-    'an error and a customer of one text',
-    { error: 'partial', data: { drugs: 'none' } },
-    'the answer contains an error',
-  ],
-  ['a customer and an error', { id: ID, error: { code: 7 } }, 'the answer contains an error'],
-  [
-    'a customer and errors three wrappers deep',
-    { a: { b: { c: { id: ID, errors: ['x'] } } } },
-    'the answer contains an error',
-  ],
+  ['an error and a customer of one text', { error: 'partial', data: { drugs: 'none' } }, HAS_ERROR],
+  ['a customer and an error', { id: ID, error: { code: 7 } }, HAS_ERROR],
+  ['a customer and errors three wrappers deep', { a: { b: { c: { id: ID, errors: ['x'] } } } }, HAS_ERROR],
   ['another id', { data: { id: ID.replace(/.$/, '2') } }, 'the answer has the id of another record'],
   ['another value', { result: { customer: { firstName: 'Michal' } } }, 'the answer has a different value of firstName'],
 ])('a 200 with %s contradicts the change', async (_, json, why) => {

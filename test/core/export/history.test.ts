@@ -39,12 +39,7 @@ test.each<[what: string, days: string[], changes: ((date: string) => Changes) | 
   ['the newest seven other dates', dates(10, '2026-11-22'), undefined, ['21', '19', '18', '17', '16', '15', '14']],
   ['no date with another plan', dates(3), of('18', otherPlan), ['19', '17']],
   ['the dates since a newNormal, including its date', dates(6), of('18', restarted), ['19', '18']],
-  [
-    'the published run of its own date only, if that has newNormal',
-    [...dates(3), '2026-11-20'],
-    of('20', restarted),
-    ['20'],
-  ],
+  ['only the run of its own date, if that has newNormal', [...dates(3), '2026-11-20'], of('20', restarted), ['20']],
   [
     'the dates since a newNormal whose run is no longer kept',
     dates(6),

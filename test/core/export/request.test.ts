@@ -9,21 +9,17 @@ const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entitie
 
 const sorts = [{ field: 'a', dir: 'desc', nulls: null }];
 const filters = [{ field: 'b', operator: 'between', value: [1, { to: 'ז' }] }];
+const FILTERED = { sorts, filters, filtersOperator: 'or' as const };
 const FALSY = { sorts: [], filters: [], filtersOperator: 'and' as const };
 const OTHERS = { operatorField: 'combineBy', emailField: 'mailCopy' };
 
 test.each<[what: string, input: object, configured: Partial<EntityPlan>, request: object, names?: typeof NAMES]>([
   ['no key without a setting, so that the defaults of the CRM apply', {}, {}, {}],
-  [
-    'the configured sorts and filters, unchanged',
-    {},
-    { sorts, filters, filtersOperator: 'or' },
-    { sorts, filters, filtersOperator: 'or' },
-  ],
+  ['the configured sorts and filters, unchanged', {}, FILTERED, FILTERED],
   [
     'the values of the input, even empty lists and false',
     { ...FALSY, sendEmail: false },
-    { sorts, filters, filtersOperator: 'or', sendEmail: true },
+    { ...FILTERED, sendEmail: true },
     FALSY,
   ],
   ['the e-mail flag of the input', { sendEmail: true }, {}, { sendEmail: true }],

@@ -60,16 +60,9 @@ test('a complete answer becomes the grant to store, and its life begins before t
 
   const { answer } = await answerTo(answersLate, { now: () => new Date(time) });
 
-  expect(answer).toEqual({
-    kind: 'granted',
-    tokens: {
-      refreshToken: 'r',
-      accessToken: 'a',
-      expiresAt: '2026-11-20T02:00:00.000Z',
-      obtainedAt: NOW,
-      scope: 'openid',
-    },
-  });
+  const tokens = { refreshToken: 'r', accessToken: 'a', scope: 'openid' };
+  const life = { obtainedAt: NOW, expiresAt: '2026-11-20T02:00:00.000Z' };
+  expect(answer).toEqual({ kind: 'granted', tokens: { ...tokens, ...life } });
 });
 
 test.each([undefined, null, 0, -1, 'never', {}, 1e12, Number.MAX_SAFE_INTEGER, true, ''])(
@@ -104,11 +97,8 @@ test('an answer is a grant even if its connection breaks after the last byte of 
 });
 
 test('an answer is a grant even if it has an error whose parts have no text', async () => {
-  const { tokens } = await tokensFrom({
-    ...GOOD,
-    error: { detail: { toString: 7 } },
-    errors: [{ detail: { toString: 7 } }],
-  });
+  const error = { detail: { toString: 7 } };
+  const { tokens } = await tokensFrom({ ...GOOD, error, errors: [error] });
 
   expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r' });
 });
@@ -263,14 +253,10 @@ test.each([
   ['in Base64', (token: string) => Buffer.from(token).toString('base64')],
   ['backwards', (token: string) => [...token].reverse().join('')],
 ])('no message contains the presented secret if the CRM repeats it %s', async (_, echo) => {
-  const presented = {
-    code: `${CANARY}+of/a=code`,
-    redirect_uri: 'http://127.0.0.1/',
-    code_verifier: `${CANARY}+verifier`,
-  };
+  const proof = { redirect_uri: 'http://127.0.0.1/', code_verifier: `${CANARY}+verifier` };
   const grants: Grant[] = [
     { grant_type: 'refresh_token', refresh_token: `${CANARY}+of/a=refresh` },
-    { grant_type: 'authorization_code', ...presented },
+    { grant_type: 'authorization_code', code: `${CANARY}+of/a=code`, ...proof },
   ];
   for (const grant of grants) {
     const secret = 'code' in grant ? grant.code : grant.refresh_token;
@@ -281,14 +267,8 @@ test.each([
       const server = await serverFor([LINE, { status: 400, json }]);
       const { crm } = deployment({ crm: { authUrl: `${server.url}/auth` } });
 
-      const answer = await callTokenEndpoint({
-        crm,
-        client: CLIENT,
-        grant,
-        scope: '',
-        timeoutMs: 60_000,
-        now: at(NOW),
-      });
+      const known = { crm, client: CLIENT, scope: '', timeoutMs: 60_000, now: at(NOW) };
+      const answer = await callTokenEndpoint({ ...known, grant });
 
       expect(JSON.stringify(answer)).not.toContain(echo(secret));
       expect(JSON.stringify(answer)).not.toContain(echo(secret).slice(0, 12));

@@ -16,19 +16,18 @@ const factsOf = async (bytes: Uint8Array) =>
 
 const recordsOf = async (bytes: Uint8Array) => (await readWorkbook(bytes, COLUMNS)).records;
 /** Changes the texts of the parts. */
-const changed = (change: (content: string, name: string) => string | Uint8Array, rename = (name: string) => name) =>
-  zipOfFiles(
-    ...partsOf(draft).map(({ name, content }) => ({
-      name: rename(name),
-      content: change(String(content), name),
-      deflated: true,
-    })),
-  );
+const changed = (change: (content: string, name: string) => string | Uint8Array, rename = (name: string) => name) => {
+  const parts = partsOf(draft).map((part) => {
+    return { name: rename(part.name), content: change(String(part.content), part.name), deflated: true };
+  });
+  return zipOfFiles(...parts);
+};
 
 describe('a workbook is read the same', () => {
   const isXl = (name: string) => name.startsWith('xl/w');
   const prefixed = (text: string) => text.replaceAll(/<(\/?)(\w)/g, '<$1x:$2').replace('xmlns=', 'xmlns:x=');
   const asUtf16 = (text: string) => encodedAs(text.replace('UTF-8', 'UTF-16'), 'utf-16le');
+  const inHebrew = (text: string) => encodedAs(text.replace('UTF-8', 'windows-1255'), 'windows-1255');
   const elsewhere = (text: string) =>
     text
       .replaceAll('xl/workbook.xml', '/book/./a%20b.xml')
@@ -43,22 +42,17 @@ describe('a workbook is read the same', () => {
       (name) => name.replace(from, to),
     );
   const [first, ...others] = partsOf(draft);
+  const EMPTY_PART = { name: 'xl/empty.xml', content: '', deflatedLie: true };
 
   test.each<[string, () => Uint8Array]>([
     ['in the usual form', () => workbook(draft)],
     ['in the strict edition of the standard', () => workbook({ ...draft, strict: true })],
     ['with namespace prefixes', () => changed((text, name) => (isXl(name) ? prefixed(text) : text))],
-    [
-      'without references of rows and cells',
-      () => changed((text, name) => (/sheet1/.test(name) ? text.replaceAll(/ r="\w+"/g, '') : text)),
-    ],
+    ['without references of rows and cells', () => changed((text) => text.replaceAll(/(?<=<(?:c|row)) r="\w+"/g, ''))],
     ['with a byte order mark', () => changed((text) => `\ufeff${text}`)],
     ['in UTF-16', () => changed((text) => asUtf16(`\ufeff${text}`))],
     ['in big-endian UTF-16 without a mark', () => changed((text) => asUtf16(text).swap16())],
-    [
-      'in another encoding that it declares',
-      () => changed((text) => encodedAs(text.replace('UTF-8', 'windows-1255'), 'windows-1255')),
-    ],
+    ['in another encoding that it declares', () => changed(inHebrew)],
     ['with part names in capitals', () => changed(same, (name) => name.toUpperCase())],
     ['with its parts in other folders', () => changed(elsewhere, moved)],
     ['in the root of the archive', () => renamed('xl/', '')],
@@ -68,10 +62,7 @@ describe('a workbook is read the same', () => {
     ['with backslashes in names', () => changed(same, (name) => name.replaceAll('/', '\\'))],
     ['with dots in names', () => changed(same, (name) => `./${name}`)],
     ['with a comment', () => zipOfFiles({ name: '', content: '', ...first, comment: 'By CRM 4.2' }, ...others)],
-    [
-      'with empty parts declared as deflated',
-      () => zipOfFiles(...partsOf(draft), { name: 'xl/empty.xml', content: '', deflatedLie: true }),
-    ],
+    ['with empty parts declared as deflated', () => zipOfFiles(...partsOf(draft), EMPTY_PART)],
     ['not compressed', () => zipOfFiles(...partsOf(draft))],
     ['with later sizes', () => zipOfFiles(...partsOf(draft).map((part) => ({ ...part, deflated: true, flags: 8 })))],
   ])('%s', async (_, bytes) => {
@@ -104,11 +95,7 @@ describe('an invalid workbook is refused', () => {
 
   test.each<[string, (content: string, name: string) => string, string]>([
     ['without a main part', (text) => text.replace('/officeDocument"', '/other"'), 'refer to a workbook'],
-    [
-      'a document',
-      (text) => text.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
-      'is an Office document, but not a workbook',
-    ],
+    ['a document', (text) => text.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'), 'but not a workbook'],
     ['a missing sheet', (text) => text.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
     ['only chart sheets', (text) => text.replace('/worksheet"', '/chartsheet"'), 'has no worksheet'],
     ['another sheet', (text) => text.replaceAll(/(<\/?)worksheet/g, '$1sheet'), 'whose part is not a worksheet'],
@@ -119,10 +106,8 @@ describe('an invalid workbook is refused', () => {
     ['cells that are out of order', (text) => text.replace('"B2"', '"A2"'), 'cells that are out of order'],
     ['a column beyond the last', (text) => text.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
   ])('%s', async (_, change, message) => {
-    await expect(recordsOf(changed(change))).rejects.toMatchObject({
-      name: 'UnreadableFile',
-      message: expect.stringContaining(message),
-    });
+    const refused = { name: 'UnreadableFile', message: expect.stringContaining(message) };
+    await expect(recordsOf(changed(change))).rejects.toMatchObject(refused);
   });
 
   test('bytes that are invalid in the encoding', async () => {

@@ -16,6 +16,7 @@ function endOf(overrides: Partial<RunState>) {
 
 const counted = (outcome: string, measures: object = {}) => ({ outcome, measures: { RunsEnded: 1, ...measures } });
 const COUNTED = { RunDuration: 600, FileBytes: 96_000, FileRows: 240, StatusChecks: 5 };
+const LATER = '2026-11-20T01:10:00.500Z';
 const partial = run({ kind: 'partial', differs: ['filters'] });
 const stopped = (error: string, schemaChanges = 0) => ({
   outcome: 'FAILED',
@@ -31,7 +32,7 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   ['a file without rows', { ...published, rows: null }, counted('PUBLISHED', { ...COUNTED, FileRows: undefined })],
   [
     'a run whose clock is behind',
-    { ...published, startedAt: '2026-11-20T01:10:00.500Z' },
+    { ...published, startedAt: LATER },
     counted('PUBLISHED', { ...COUNTED, RunDuration: 0 }),
   ],
   [

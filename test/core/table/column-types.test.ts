@@ -15,6 +15,8 @@ const packed: ColumnType = { type: 'date', format: 'YYYYMMDD' };
 const minutes: ColumnType = { type: 'timestamp', format: 'DD/MM/YYYY HH:mm' };
 const seconds: ColumnType = { type: 'timestamp', format: 'YYYY-MM-DD HH:mm:ss' };
 
+const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
+
 /** Texts with their values, and texts that do not fit the type. */
 const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] = [
   ['text', { '': '', ' ': ' ', NULL: 'NULL', שלום: 'שלום' }, []],
@@ -22,7 +24,7 @@ const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] 
     'integer',
     {
       ...{ 0: '0', '-0': '0', '+7': '7', '007': '7', ['0'.repeat(60)]: '0' },
-      ...{ '9223372036854775807': '9223372036854775807', '-9223372036854775808': '-9223372036854775808' },
+      ...same('9223372036854775807', '-9223372036854775808'),
     },
     [
       ...['9223372036854775808', '-9223372036854775809', '99999999999999999999', '1.0', '1.239', '1e3', '0x10'],
@@ -31,16 +33,7 @@ const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] 
   ],
   [
     'double',
-    {
-      '1.5': '1.5',
-      '-.5': '-0.5',
-      '5.': '5',
-      '2e3': '2000',
-      '1E-3': '0.001',
-      '0.1': '0.1',
-      '+1': '1',
-      '5e-324': '5e-324',
-    },
+    { ...same('1.5', '0.1', '5e-324'), '-.5': '-0.5', '5.': '5', '2e3': '2000', '1E-3': '0.001', '+1': '1' },
     ['1e309', '-1e309', 'NaN', 'nan', 'inf', 'Infinity', '.', '1,5', '0x1', ' 1', '1_0', '1e', 'e1'],
   ],
   ['boolean', { true: 'true', FALSE: 'false', 1: 'true', 0: 'false' }, ['yes', '2', 't', 'constructor', ' 1', '01']],
@@ -52,17 +45,11 @@ const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] 
     },
     ['1000', '0.001', '.', '-', '1e2', '1,00', ' 1', `${'0'.repeat(100_000)}x`, '999.995', '1.239'],
   ],
-  [
-    whole,
-    { '999999999999999999': '999999999999999999', '9007199254740993': '9007199254740993' },
-    ['1000000000000000000', '.'],
-  ],
+  [whole, same('999999999999999999', '9007199254740993'), ['1000000000000000000', '.']],
   [share, { '0.99': '0.99', '.01': '0.01' }, ['1', '0.999', '+']],
   [
     'date',
-    Object.fromEntries(
-      ['1970-01-01', '1969-12-31', '2024-02-29', '0001-01-01', '0099-03-01', '9999-12-31'].map((day) => [day, day]),
-    ),
+    same('1970-01-01', '1969-12-31', '2024-02-29', '0001-01-01', '0099-03-01', '9999-12-31'),
     [
       ...['2026-02-29', '1900-02-29', '2026-13-01', '2026-00-10', '2026-04-31', '0000-01-01', '2026-1-1', '22/11/2026'],
       ...['2026-11-22T00:00:00Z', '2026-11-22 ', 'November 22, 2026', 'epoch', 'infinity', '2026-11-22 (BC)'],
