@@ -32,6 +32,8 @@ const page = (status = 404) => new Response('<html>', { status });
 const summary = (store: FakeBucket) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
+const notSent = (count: number, reason: string) => Array(count).fill(['NOT_SENT', null, 0, reason]);
+
 /** An answer with a status outside of the standard. */
 const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 });
 
@@ -134,10 +136,7 @@ describe('what stops or does not stop the whole batch', () => {
     await invoke();
 
     expect(sent).toEqual([1]);
-    expect(summary(store)).toEqual([
-      ['FAILED', 403, 1, 'AuthRefused'],
-      ...Array(2).fill(['NOT_SENT', null, 0, 'AuthRefused']),
-    ]);
+    expect(summary(store)).toEqual([['FAILED', 403, 1, 'AuthRefused'], ...notSent(2, 'AuthRefused')]);
     const stop = JSON.parse(store.text(KEYS.stop) ?? '');
     expect(stop).toMatchObject({ reason: 'AuthRefused', sentence: expect.stringContaining('"customers:update"') });
   });
@@ -145,19 +144,14 @@ describe('what stops or does not stop the whole batch', () => {
   test.each(['openid customers:update', ''])(
     'five 403 in a row, but not a single one, with the scopes "%s"',
     async (scope) => {
-      const { store, sent, invoke } = chunkWorld(
-        20,
-        (line) => ([2, 4, 5, 6, 7].includes(line) || line > 9 ? 403 : 200),
-        {
-          scope,
-        },
-      );
+      const refused = (line: number) => [2, 4, 5, 6, 7].includes(line) || line > 9;
+      const { store, sent, invoke } = chunkWorld(20, (line) => (refused(line) ? 403 : 200), { scope });
 
       await invoke();
 
       expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
       expect(summary(store)[1]).toEqual(['FAILED', 403, 1, 'AuthRefused']);
-      expect(summary(store).slice(14)).toEqual(Array(6).fill(['NOT_SENT', null, 0, 'AuthRefused']));
+      expect(summary(store).slice(14)).toEqual(notSent(6, 'AuthRefused'));
       const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
       await expectTexts('batch-stopped-by-403', [['five lines in a row', sentence]]);
     },
@@ -169,10 +163,7 @@ describe('what stops or does not stop the whole batch', () => {
     await invoke();
 
     expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(summary(store).slice(7)).toEqual([
-      ['FAILED', 404, 1, 'ConfigInvalid'],
-      ['NOT_SENT', null, 0, 'ConfigInvalid'],
-    ]);
+    expect(summary(store).slice(7)).toEqual([['FAILED', 404, 1, 'ConfigInvalid'], ...notSent(1, 'ConfigInvalid')]);
     const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
     await expectTexts('batch-stopped-by-pages', [['web pages instead of the interface', sentence]]);
   });
@@ -202,7 +193,7 @@ describe('what stops or does not stop the whole batch', () => {
     await invoke();
 
     expect(sent).toEqual([]);
-    expect(summary(store)).toEqual(Array(2).fill(['NOT_SENT', null, 0, name]));
+    expect(summary(store)).toEqual(notSent(2, name));
     expect(store.text(KEYS.stop)).toContain(name);
   });
 
@@ -241,7 +232,7 @@ describe('what stops or does not stop the whole batch', () => {
     await invoke(stateWith({ chunkRate: 5 }));
 
     expect(sent).toEqual([1, 2]);
-    expect(summary(store).slice(2)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
+    expect(summary(store).slice(2)).toEqual(notSent(2, 'UpdateStopped'));
   });
 
   test('stopAfterFailures counts failures of every kind and of other chunks', async () => {
@@ -252,7 +243,7 @@ describe('what stops or does not stop the whole batch', () => {
     await invoke(stateWith({ stopAfterFailures: 3 }));
 
     expect(new Set(sent)).toEqual(new Set([1, 2, 3]));
-    expect(summary(store).slice(3)).toEqual(Array(3).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
+    expect(summary(store).slice(3)).toEqual(notSent(3, 'UpdateStopped'));
     const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
     await expectTexts('batch-stopped-by-failures', [['as many failures as the input allows', sentence]]);
   });
@@ -292,14 +283,10 @@ describe('trouble in the middle of a chunk', () => {
   test('a token endpoint that fails after a 401: waits as without a token, and stops nothing', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     let away = true;
-    const {
-      store,
-      sent,
-      state: begun,
-      step,
-    } = chunkWorld(2, () => (away ? { response: new Response(null, { status: 401 }), trouble } : 200));
+    const refused = () => ({ response: new Response(null, { status: 401 }), trouble });
+    const { store, sent, stateWith, step } = chunkWorld(2, () => (away ? refused() : 200));
 
-    let state = begun;
+    let state = stateWith();
     for (let times = 0; times < 20; times += 1) state = await step(state);
     expect(state).toMatchObject({ outcome: 'CONTINUE', waits: 20, failure: null });
     expect(store.keys()).not.toContain(KEYS.stop);
@@ -328,10 +315,8 @@ describe('trouble in the middle of a chunk', () => {
     // The time left at the start of the line, and right before it is sent.
     const left = [200, 59];
 
-    await failureOf(
-      invoke(stateWith(), { ...sleepingDeps(), secondsLeft: () => left.shift() ?? 0 }),
-      'TokenRefreshInProgress',
-    );
+    const deps = { ...sleepingDeps(), secondsLeft: () => left.shift() ?? 0 };
+    await failureOf(invoke(stateWith(), deps), 'TokenRefreshInProgress');
 
     expect(sent).toEqual([]);
   });
@@ -388,18 +373,14 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('a failed write of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
-    const { store, sent, stateWith, invoke } = chunkWorld(2, () => 404, {
-      before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
-    });
+    const before = failing('putOnce', KEYS.failures, DOWN) ?? (() => {});
+    const { store, sent, stateWith, invoke } = chunkWorld(2, () => 404, { before });
 
     const answer = await invoke(stateWith({ stopAfterFailures: 1 }));
     await invoke(stateWith({ stopAfterFailures: 1 }, answer));
 
     expect(sent).toEqual([1]);
-    expect(summary(store)).toEqual([
-      ['REJECTED', 404, 1, 'CrmRejectedRequest'],
-      ['NOT_SENT', null, 0, 'UpdateStopped'],
-    ]);
+    expect(summary(store)).toEqual([['REJECTED', 404, 1, 'CrmRejectedRequest'], ...notSent(1, 'UpdateStopped')]);
   });
 
   test('ends in StorageUnavailable if the results cannot be stored', async () => {
@@ -457,10 +438,7 @@ describe('handing on to the next invocation', () => {
 
     await invoke(stateWith({}, first));
 
-    expect(summary(store)).toEqual([
-      [outcome, status, 1, error],
-      ['NOT_SENT', null, 0, 'UpdateStopped'],
-    ]);
+    expect(summary(store)).toEqual([[outcome, status, 1, error], ...notSent(1, 'UpdateStopped')]);
   });
 
   test('hands on less than 1.5 KB of state each time its time runs out', async () => {

@@ -37,12 +37,8 @@ test('answers READY if the status is PROCESSED, and counts the check', async () 
 });
 
 test.each(['INITIATED', 'PROCESSING'])('answers PENDING with the next wait if the status is %s', async (word) => {
-  expect(await check(is(word), undefined, runState({ waits: 1 }))).toEqual({
-    outcome: 'PENDING',
-    checks: 4,
-    waits: 2,
-    waitSeconds: 15,
-  });
+  const answer = await check(is(word), undefined, runState({ waits: 1 }));
+  expect(answer).toEqual({ outcome: 'PENDING', checks: 4, waits: 2, waitSeconds: 15 });
 });
 
 test('waits as long as Retry-After asks while the export is PENDING', async () => {

@@ -10,13 +10,8 @@ import { createDeps } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
-const fields: [string, unknown] = [
-  'get /leads/fields',
-  [
-    { fieldName: 'id', type: 'uuid' },
-    { fieldName: 'firstName', label: 'שם פרטי' },
-  ],
-];
+const FIELDS = [{ fieldName: 'id', type: 'uuid' }, ...[{ fieldName: 'firstName', label: 'שם פרטי' }]];
+const fields: [string, unknown] = ['get /leads/fields', FIELDS];
 const created: [string, unknown] = ['post /leads/exports', { id: EXPORT_ID }];
 const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
 
@@ -103,9 +98,8 @@ test.each<[string, object, Partial<Run>]>([
   expect(run).toMatchObject({ kind: 'full', differs: [], publish: true, ...expected });
 });
 
-const YESTERDAY = {
-  filters: [{ field: 'createdAt', operator: 'between', value: [{ $date: 'day-1d' }, { $date: 'day' }] }],
-};
+const sinceYesterday = (...value: unknown[]) => [{ field: 'createdAt', operator: 'between', value }];
+const YESTERDAY = { filters: sinceYesterday({ $date: 'day-1d' }, { $date: 'day' }) };
 
 test('relative dates count from the date of the run: a repeat weeks later sends equal bytes', async () => {
   const night = fakeCrm(fields, created);
@@ -115,7 +109,7 @@ test('relative dates count from the date of the run: a repeat weeks later sends 
   const first = await create({ crm: night, leads: YESTERDAY, input: { scheduledFor: STARTED_AT } });
   const again = await create({ crm: repeat, leads: YESTERDAY, input: { date: '2026-11-20' }, state });
 
-  const filters = [{ field: 'createdAt', operator: 'between', value: ['2026-11-19', '2026-11-20'] }];
+  const filters = sinceYesterday('2026-11-19', '2026-11-20');
   expect(night.calls.at(-1)?.json).toEqual({ columns: ['id', 'firstName'], filters });
   expect(JSON.stringify(repeat.calls)).toBe(JSON.stringify(night.calls));
   expect(first.run).toMatchObject({ kind: 'window', publish: true, differs: [], request: { filters } });
@@ -193,20 +187,15 @@ test.each([
 });
 
 const polling = { firstWaitSeconds: 10, deadlineSeconds: 3600 };
+const waiting = (largestWaitSeconds: number, createAgainSeconds: number): Given => ({
+  settings: { polling: { ...polling, largestWaitSeconds, createAgainSeconds } },
+});
 const slow = (retryAfterSeconds: number) => new RunError('CreateUnanswered', 'It was lost.', { retryAfterSeconds });
 
 test.each<[what: string, waitSeconds: number | undefined, given?: Given, error?: RunError]>([
   ['five minutes', 300],
-  [
-    'the largest wait, if that is longer',
-    900,
-    { settings: { polling: { ...polling, largestWaitSeconds: 900, createAgainSeconds: 300 } } },
-  ],
-  [
-    'the largest wait of a local configuration',
-    10,
-    { settings: { polling: { ...polling, largestWaitSeconds: 10, createAgainSeconds: 1 } } },
-  ],
+  ['the largest wait, if that is longer', 900, waiting(900, 300)],
+  ['the largest wait of a local configuration', 10, waiting(10, 1)],
   ['five minutes, just before the deadline at 02:00', 300, { deps: { now: at('2026-11-20T01:54:50Z') } }],
   ['no wait, if the deadline is too near', undefined, { deps: { now: at('2026-11-20T01:54:51Z') } }],
   ['the Retry-After of the CRM', 777, {}, slow(777)],
@@ -282,16 +271,10 @@ test.each<[what: string, input: object, date: string]>([
 
 test('every accepted schedule has a date from 2000-01-01 to today; any other makes no call', async () => {
   const offset = fc.constantFrom('Z', '+00:00', '-23:59', '+23:59', '+14:00', '-12:00');
-  const moment = fc.date({
-    min: new Date('0000-01-01T00:00:00Z'),
-    max: new Date('9999-12-31T23:59:59Z'),
-    noInvalidDate: true,
-  });
-  const near = fc.date({
-    min: new Date('2026-11-18T00:00:00Z'),
-    max: new Date('2026-11-23T00:00:00Z'),
-    noInvalidDate: true,
-  });
+  const between = (min: string, max: string) =>
+    fc.date({ min: new Date(min), max: new Date(max), noInvalidDate: true });
+  const moment = between('0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z');
+  const near = between('2026-11-18T00:00:00Z', '2026-11-23T00:00:00Z');
   const zone = fc.constantFrom('UTC', 'Asia/Jerusalem', 'Pacific/Kiritimati', 'Etc/GMT+12', 'America/New_York');
   await fc.assert(
     fc.asyncProperty(fc.oneof(moment, near), offset, zone, async (time, ending, timeZone) => {

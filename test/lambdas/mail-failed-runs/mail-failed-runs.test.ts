@@ -66,6 +66,9 @@ async function mailOf(values: Record<string, unknown> = {}, options?: Options) {
 
 const BY_VERIFY = { error: 'InvalidInput', cause: 'No entity.', input: '{"verify":"20261122T020000Z-1a2b3c"}' };
 const QUARANTINED = adviceOf('FileQuarantined', { entity: 'leads', execution: NAME });
+const updatesOf = (batch: string) => {
+  return { input: `{"file":"updates/${batch}/input.jsonl"}`, error: 'UpdatesIncomplete', cause: null };
+};
 const DENIED = { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) };
 
 const MAILS: [what: string, values: Record<string, unknown>, options?: Options][] = [
@@ -74,14 +77,8 @@ const MAILS: [what: string, values: Record<string, unknown>, options?: Options][
   ['the same, if the bucket cannot be read', {}, { bucket: DENIED }],
   ['a cause that has the advice', { error: 'FileQuarantined', cause: `The file is stored. ${QUARANTINED}` }],
   ['a run that verify made', BY_VERIFY],
-  [
-    'customer updates',
-    { name: 'update-1-abc', input: '{"file":"updates/update-1/input.jsonl"}', error: 'UpdatesIncomplete', cause: null },
-  ],
-  [
-    'customer updates with an invalid name',
-    { input: '{"file":"updates/a b/input.jsonl"}', error: 'UpdatesIncomplete', cause: null },
-  ],
+  ['customer updates', { name: 'update-1-abc', ...updatesOf('update-1') }],
+  ['customer updates with an invalid name', updatesOf('a b')],
   ['a run that timed out', { status: 'TIMED_OUT', error: null, cause: null, input: null }],
   ['an unknown error', { error: 'eyJhbGciOi', cause: 'secret' }],
 ];
@@ -100,12 +97,9 @@ test('each failed run is mailed with its advice once, its newest file and its co
 test.each([
   ['InvalidInput', { ...BY_VERIFY, input: '{"entity":"leeds"}' }],
   ['ConfigInvalid', { ...BY_VERIFY, error: 'ConfigInvalid' }],
-])(
-  'a run that ends in %s in any other way than verify makes it fail is not mailed as FailedOnPurpose',
-  async (error, values) => {
-    expect((await mailOf(values)).subject).toMatch(new RegExp(`^prod: .* ${error}$`));
-  },
-);
+])('a run that ends in %s in another way than verify makes it fail is mailed as such', async (error, values) => {
+  expect((await mailOf(values)).subject).toMatch(new RegExp(`^prod: .* ${error}$`));
+});
 
 test.each(['InvalidInput', 'EarlierRelease'] as const)(
   'a run that ends in %s before its function knows the batch has its advice in the mail once',
