@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { baseKey, recordKey } from '../../core/changes/feed-keys.ts';
 import { tableKey } from '../../core/table/stored-table.ts';
 import { Draw } from '../../sandbox/data/draw.ts';
@@ -26,11 +26,7 @@ const NIGHTS = 30;
 const PLACES = Array.from({ length: runs(4) }, (_, place) => ({ seed: TEST_SEED, place }));
 
 const dir = folderForAll();
-let python: string;
-
-beforeAll(async () => {
-  python = await pythonWith('copies', 'long/support/feeds');
-});
+const python = await pythonWith('copies', 'long/support/feeds');
 
 /** Sets up nights that readers read each morning. */
 async function scene(draw: Draw) {

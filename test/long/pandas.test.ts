@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { folderForAll } from '../lib/support/files.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { pythonWith } from '../support/python-with.ts';
@@ -25,11 +25,7 @@ const csv = (separator: string) =>
 const CSV = csv(',');
 
 const dir = folderForAll();
-let python: string;
-
-beforeAll(async () => {
-  python = await pythonWith('pandas', 'long/support/pandas');
-});
+const python = await pythonWith('pandas', 'long/support/pandas');
 
 /** Reads with the documented line and another argument of the table of dialects. */
 async function read(content: string | Buffer, argument = 'nothing'): Promise<[names: unknown[], rows: unknown[][]]> {

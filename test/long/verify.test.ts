@@ -21,13 +21,8 @@ test('a temporary rule with the role of the nightly rules starts a run, and is r
   const checks = ALL_CHECKS.filter(({ id }) => id === 'rule-start');
   const pace = { everyMs: 1000, patienceMs: 150_000, runMs: 150_000 };
 
-  const verified = await verify(system.target, {
-    place: { deployment: 'verify-rule' },
-    entity: 'leads',
-    signal,
-    checks,
-    pace,
-  });
+  const place = { deployment: 'verify-rule' };
+  const verified = await verify(system.target, { place, entity: 'leads', signal, checks, pace });
 
   expect(verified.runs).toHaveLength(1);
   expect(verified.checks).toMatchObject([
@@ -43,12 +38,8 @@ test('the command ends with exit code 0 in a local cloud, and lists what is not 
   const { ok, checks } = JSON.parse(command.stdout());
   expect(ok).toBe(true);
   const notEnforced = checks.filter(({ found }: { found: string }) => found === 'not enforced by the local cloud');
-  expect(notEnforced.map(({ id }: { id: string }) => id)).toEqual([
-    'encryption',
-    'plain-http',
-    'foreign-key',
-    'metrics',
-  ]);
+  const ids = notEnforced.map(({ id }: { id: string }) => id);
+  expect(ids).toEqual(['encryption', 'plain-http', 'foreign-key', 'metrics']);
 
   const list = run('cli/main.js', ['list', '--json', ...system.place], WITHOUT_AWS);
   await list.ended;

@@ -102,18 +102,11 @@ const OF_THE_SERVICE: Case[] = [
   atTheService('FileRejected', { path: 'file', body: '<!doctype html><p>Sign in', contentType: 'text/html' }),
 ];
 
+const deadGrant = atTheTokenEndpoint(answer(400, { error: 'invalid_grant' }));
 const OF_THE_GRANT: Case[] = [
-  { entry: 'ReauthorizationRequired', fault: atTheTokenEndpoint(answer(400, { error: 'invalid_grant' })) },
-  {
-    entry: 'GrantRotatedButNotStored',
-    fault: atTheTokenEndpoint(answer(400, { error: 'invalid_grant' })),
-    error: 'ReauthorizationRequired',
-  },
-  {
-    entry: 'TokenRefreshInProgress',
-    fault: unansweredRefreshes,
-    mend: authorizedAgain,
-  },
+  { entry: 'ReauthorizationRequired', fault: deadGrant },
+  { entry: 'GrantRotatedButNotStored', fault: deadGrant, error: 'ReauthorizationRequired' },
+  { entry: 'TokenRefreshInProgress', fault: unansweredRefreshes, mend: authorizedAgain },
   { entry: 'ConfigInvalid', fault: brokenSecret },
 ];
 
@@ -127,20 +120,18 @@ const OF_A_PERSON: Case[] = [
   { entry: 'ChangesNotWritten', entity: FED, fault: unreadableHead, mend: removedHead },
 ];
 
+const WITHOUT_FAULT = [
+  ...['AnotherError', 'FailedOnPurpose', 'TimedOut', 'MailsNotSent', 'ExecutionsThrottled', 'FunctionThrottled'],
+  ...['UndeliveredStarts', 'SecretVersionsNearLimit', 'SecretVersionsExhausted', 'TokenEndpointUnanswered'],
+  ...['TokenStoreUnavailable', 'StorageUnavailable', 'DownloadUnfinished', 'StepCrashed', 'UnknownOutcome'],
+];
+
 /** The cases run in this order: the last one creates the deployment again. */
 export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,
   ...OF_A_PERSON,
-  ...['AnotherError', 'FailedOnPurpose', 'TimedOut', 'MailsNotSent', 'ExecutionsThrottled', 'FunctionThrottled'].map(
-    commandsOnly,
-  ),
-  ...['UndeliveredStarts', 'SecretVersionsNearLimit', 'SecretVersionsExhausted', 'TokenEndpointUnanswered'].map(
-    commandsOnly,
-  ),
-  ...['TokenStoreUnavailable', 'StorageUnavailable', 'DownloadUnfinished', 'StepCrashed', 'UnknownOutcome'].map(
-    commandsOnly,
-  ),
+  ...WITHOUT_FAULT.map(commandsOnly),
   { entry: 'StorageDenied', fault: goneBucket },
 ];
 

@@ -2,20 +2,7 @@ import type { Draw } from '../../../../sandbox/data/draw.ts';
 
 /** The leads in the CRM, and their changes from day to day. */
 
-export const COLUMNS = [
-  'id',
-  'branch',
-  'name',
-  'status',
-  'score',
-  'premium',
-  'sum',
-  'active',
-  'day',
-  'createdAt',
-  'rowId',
-  'updatedAt',
-];
+export const COLUMNS = 'id branch name status score premium sum active day createdAt rowId updatedAt'.split(' ');
 export const TYPES = {
   premium: 'double',
   sum: { type: 'decimal', precision: 12, scale: 2 },
@@ -27,18 +14,8 @@ export const TYPES = {
 export type Lead = readonly string[];
 
 const NAMES = [
-  'Dana',
-  'דנה כהן',
-  'לוי',
-  ' x ',
-  '',
-  'a "b"',
-  'c;d',
-  'e,f',
-  'two\nlines',
-  "O'Neill",
-  'NULL',
-  '007',
+  ...(['Dana', 'דנה כהן', 'לוי', ' x ', '', 'a "b"', 'c;d'] as const),
+  ...(['e,f', 'two\nlines', "O'Neill", 'NULL', '007'] as const),
 ] as const;
 const VALUES: Record<string, (draw: Draw) => string> = {
   branch: (draw) => (draw.chance(0.03) ? '' : draw.pick(['north', 'south'])),

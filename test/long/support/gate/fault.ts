@@ -6,23 +6,15 @@ import type { Table } from './table.ts';
 export interface Fault {
   name: string;
   wish?: Wish;
-  table?: (table: Table, draw: Draw, service: Service) => void;
+  table?: ((table: Table, draw: Draw, service: Service) => void) | undefined;
   /** Changes the text of a CSV file. */
-  text?: (text: string, draw: Draw, service: Service) => string;
+  text?: ((text: string, draw: Draw, service: Service) => string) | undefined;
   /** Changes the delivered file. */
-  packed?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
+  packed?: ((bytes: Buffer, draw: Draw, service: Service) => Uint8Array) | undefined;
   /** Whether the CRM serves the export of the night before again, by its id. */
   oldExport?: true;
 }
 
-export const ofTable = (name: string, wish: Wish, table: Fault['table']): Fault => ({
-  name,
-  wish,
-  ...(table && { table }),
-});
-export const ofText = (name: string, wish: Wish, text: Fault['text']): Fault => ({ name, wish, ...(text && { text }) });
-export const ofPacked = (name: string, wish: Wish, packed: Fault['packed']): Fault => ({
-  name,
-  wish,
-  ...(packed && { packed }),
-});
+export const ofTable = (name: string, wish: Wish, table: Fault['table']): Fault => ({ name, wish, table });
+export const ofText = (name: string, wish: Wish, text: Fault['text']): Fault => ({ name, wish, text });
+export const ofPacked = (name: string, wish: Wish, packed: Fault['packed']): Fault => ({ name, wish, packed });
