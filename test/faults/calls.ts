@@ -85,6 +85,9 @@ const REFRESH: Record<string, Kind> = {
   'note the refresh': 'note',
 };
 
+/** Calls of a step whose failure the run only notes. */
+const notes = (...calls: string[]) => Object.fromEntries(calls.map((call): [string, Kind] => [call, 'note']));
+
 /** Every call of every step, in the order of first use. A scenario lists only calls that earlier scenarios lack. */
 const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>>> = {
   night: {
@@ -117,12 +120,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write latest.json': 'write anew',
     },
     // The check records what a run does not record now: no run depends on it.
-    RecordNight: {
-      'read the night': 'note',
-      'read the pointer of a date': 'note',
-      'read the manifest': 'note',
-      'write the night': 'note',
-    },
+    RecordNight: notes('read the night', 'read the pointer of a date', 'read the manifest', 'write the night'),
   },
   'large file': {
     DownloadFile: {
@@ -152,7 +150,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'read the file': 'object',
       'write the table': 'content',
     },
-    RecordNight: { 'check the table': 'note', 'announce the night': 'note' },
+    RecordNight: notes('check the table', 'announce the night'),
   },
   changes: {
     WriteChanges: {
@@ -169,7 +167,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'read the record of the feed': 'known object',
       'write the record of the feed': 'write anew',
     },
-    RecordNight: { 'check the feed': 'note' },
+    RecordNight: notes('check the feed'),
   },
   'large feed': {
     WriteChanges: {

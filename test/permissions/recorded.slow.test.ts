@@ -1,13 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compareRecorded } from './support/recorded.ts';
 
 /** Runs after the slow end-to-end tests: vitest.config.ts. That each right is used is in `recorded.test.ts`. */
 
-let recorded: Awaited<ReturnType<typeof compareRecorded>>;
-
-beforeAll(async () => {
-  recorded = await compareRecorded();
-});
+const recorded = await compareRecorded();
 
 test('the slow end-to-end tests of this run recorded calls', () => {
   expect(recorded.functions).not.toEqual([]);

@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ALL_FUNCTIONS } from '../../core/step/steps.ts';
 import { compareRecorded } from './support/recorded.ts';
 
 /** Runs after the end-to-end tests of `npm test`: vitest.config.ts. `recorded.slow.test.ts` does so after the slow ones. */
 
-let recorded: Awaited<ReturnType<typeof compareRecorded>>;
-
-beforeAll(async () => {
-  recorded = await compareRecorded();
-});
+const recorded = await compareRecorded();
 
 test('the end-to-end tests of this run recorded calls of every function', () => {
   expect(recorded.functions.toSorted()).toEqual(ALL_FUNCTIONS.toSorted());
