@@ -23,6 +23,7 @@ const WORDS = new Set([
   frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha april august december february january july june march may november october september
   query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא תוצאות סיכום יצוא גליון ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
+  גליונות גיליונות עבודה טווחים בעלי שם שמות טבלה חוברת листы именованные диапазоны таблица книга أوراق العمل ورقة جدول
   above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
   percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole cell is
   activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec

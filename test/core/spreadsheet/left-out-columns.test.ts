@@ -285,6 +285,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         `<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3">${columns}</tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>`,
       ),
     ],
+    ['a table by Excel in Hebrew', withTable('<table displayName="טבלה1" ref="A1"/>')],
     ['a table by Polars', withTable('<table name="Frame0" displayName="Frame0" ref="A1:C2"/>')],
     [
       'an empty line before the declaration, and a word between elements, of PyExcelerate',
@@ -295,11 +296,11 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       all(inPart(/_rels/, /<Relationship Id="st".*?\/>/, ''), inPart(/Types/, TYPE, typeOf('xml', 'application/xml'))),
     ],
     [
-      'the name of the program that wrote it',
+      'the name of the program that wrote it, and its words in Hebrew',
       withPart(
         'docProps/app.xml',
         `${OFFICE}.extended-properties+xml`,
-        '<Properties><Application>Microsoft Excel</Application><TitlesOfParts><vt:vector size="1" baseType="lpstr"><vt:lpstr>Leads</vt:lpstr></vt:vector></TitlesOfParts><AppVersion>16.0300</AppVersion></Properties>',
+        '<Properties><Application>Microsoft Excel</Application><HeadingPairs><vt:vector size="2" baseType="variant"><vt:variant><vt:lpstr>גליונות עבודה</vt:lpstr></vt:variant><vt:variant><vt:i4>1</vt:i4></vt:variant></vt:vector></HeadingPairs><TitlesOfParts><vt:vector size="1" baseType="lpstr"><vt:lpstr>Leads</vt:lpstr></vt:vector></TitlesOfParts><AppVersion>16.0300</AppVersion></Properties>',
       ),
     ],
     [
