@@ -27,7 +27,7 @@ const WORDS = new Set([
   above arrows average bar between black boxes color decimal duplicate equal flags gray greater icon length less lights max min not num or
   percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole cell is
   activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec
-  נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים
+  נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים דו ח חודשי שבועי יומי שנתי
   system tasks tickets users deal task order product call`.split(/\s+/),
 ]);
 

@@ -71,6 +71,7 @@ describe('text of the archive itself', () => {
     'דוח לקוחות 30.11.26.csv',
     'leads_30112026_v2.csv',
     'סיכום פוליסות נובמבר 2026.csv',
+    'דו"ח חודשי.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
   ])('does not include a file name of usual words, dates and ids: %s', async (name) => {
     expect(await kindsOf({ ...FILE, name })).toEqual([]);
