@@ -1,5 +1,5 @@
 import { cased } from '../folded.ts';
-import { isRecord, ownValue } from '../json.ts';
+import { isRecord, jsonOrUndefined, ownValue } from '../json.ts';
 
 /**
  * Whether the body of a 2xx answer contradicts the request. The record may be the body itself or inside up to three
@@ -51,7 +51,7 @@ const NO_RECORD =
 const BESIDE = /^(?:user|session)/;
 /** Keys that describe a refusal in a wrapper, not the record. */
 const OF_REFUSAL =
-  /^(?:error|(?:is)?success|status|(?:code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
+  /^(?:(?:field|user|validation)?error|(?:is)?success|status|(?:code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
 /** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -65,22 +65,23 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
   // Objects with another id are ignored if one has the expected id: a wrapper or a related record may have its own id.
   const levels = hasOurs ? all.filter((level) => !isForeign(level)) : all;
   const hasError = levels.some(hasErrorIn);
+  const opened = new Set(all.map(({ wrapper }) => wrapper));
+  const hasFailed = levels.some((level) => hasNoSuccess(level) || isFailedEnvelope(level, sent, opened));
   const other = isCompared ? otherValue(levels, sent) : undefined;
   const reasons = [
     hasError && 'the answer contains an error',
-    (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'the answer says that the call failed',
+    hasFailed && 'the answer says that the call failed',
     levels.some(isForeign) && 'the answer has the id of another record',
     other !== undefined && `the answer has a different value of ${other} than the request`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
-  const opened = new Set(all.map(({ wrapper }) => wrapper));
   const isRecordIn = (level: Level) => isRecordBesideError(level, sent, opened);
   return { contradiction, isRefusal: hasError && !all.some(isRecordIn) };
 }
 
 /** The objects that may be the record: the body itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
-  const layers = [objectsIn('', body)];
+  const layers = [objectsIn(isRecord(body) ? '' : 'items', body)];
   for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
     layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, sent)) ?? []);
   return layers.flat();
@@ -133,24 +134,28 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
   [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
   [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
-  [/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/, isFalse, 'failed'],
-  [/^(?:outcome|result|status)$/, worded(/^(?:err|fail|rejected$)/i), 'failed'],
+  [/^(?:(?:is)?(?:ok|success(?:ful)?)|succeeded)$/, isFalse, 'failed'],
+  [/^(?:outcome|(?:return|result)code|(?:response)?status|result)$/, worded(/^(?:err|fail|rejected$)/i), 'failed'],
+  [/^(?:result|status)$/, (value) => value === false, 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
-  [/^(?:.*[.:])?(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
+  [/^(?:.*[.:])?(?:field|has|is|user|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
 ];
 
-/** Whether a body without a record says that the call failed: `{ "status": "error" }`. */
-function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
-  const entries = isRecord(body) ? objectsIn('', body).flatMap((level) => level.entries) : [];
+/** Whether an object without a record says that the call failed: `{ "status": "error" }`. */
+function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
+  // In a wrapper, a word such as `failed` may be a value of the record, unless all keys describe the call.
+  if (wrapper !== '' && !entries.every(([key, value]) => value === null || OF_REFUSAL.test(key) || opened.has(key)))
+    return false;
   if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
   const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
   const meanings = rows.map(([, , means]) => means);
   return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
 }
 
-/** The object under a key, or the objects in the list under it. */
+/** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
 function objectsIn(wrapper: string, value: unknown): Level[] {
-  const values = Array.isArray(value) ? value : [value];
+  const read = typeof value === 'string' && WRAPPERS.has(wrapper) ? jsonOrUndefined(value) : value;
+  const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,
     entries: Object.keys(one).map((key) => [folded(key), ownValue(one, key)]),
@@ -170,10 +175,7 @@ function idIn({ entries }: Level): string | undefined {
 /** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
 function hexOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
-  const hex = value
-    .trim()
-    .toLowerCase()
-    .replace(/^urn:uuid:|[{}-]/g, '');
+  const hex = value.toLowerCase().replace(/^\s*urn:uuid:|[{}\s-]/g, '');
   return /^[\da-f]{32}$/.test(hex) ? hex : undefined;
 }
 
@@ -184,7 +186,7 @@ function worded(words: RegExp): (value: unknown) => boolean {
 
 /** Texts in `error` that mean that no error occurred. */
 const isNoErrorText = worded(
-  /^(?:0+|200|false|n\/?a?|nil|none|null|no(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
+  /^(?:0+|200|false|n\/?a?|nil|none|null|(?:no|0)(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
 );
 
 /** Whether the value of a key such as `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not. */
@@ -216,9 +218,9 @@ function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-/** Matches texts that are masked (also by a word in brackets), missing, shortened with an ellipsis, or HTML-encoded. */
+/** Matches texts that are masked (also by a word in brackets), missing, shortened, HTML-encoded or badly decoded. */
 const MASK =
-  /[*\uff0a\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
+  /[*\uff0a\ufffd\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose value is one of a set of words. Services return such words as labels or in another language. */
@@ -238,12 +240,13 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
 }
 
 /**
- * Removes differences that services make in a text: Unicode form, white space, invisible characters, letter case, and
- * the kind of dashes and quotation marks, such as the gershayim of Hebrew.
+ * Removes differences that services make in a text: Unicode form, tags of HTML, white space, invisible characters, letter
+ * case, and the kind of dashes and quotation marks, such as the gershayim of Hebrew.
  */
 function comparableText(text: string): string {
   const normalized = text
     .normalize('NFKC')
+    .replace(/<\/?(?:b|br|div|em|i|p|span|strong)\b[^<>]*>/gi, '')
     .replace(/[\s\p{Cf}]/gu, '')
     .replace(/\p{Pd}/gu, '-')
     .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'");
