@@ -51,7 +51,7 @@ interface Facts {
   scope: string;
   status: number;
   isPage: boolean;
-  /** The body says that the CRM is busy. */
+  /** The body says that the CRM is busy, or a refusal has `Retry-After`. */
   isBusy: boolean;
   /** The answer is 2xx and contains the result of the call. */
   hasResult: boolean;
@@ -91,7 +91,7 @@ const isWithoutStatus = (facts: Facts) => {
 
 /** The ends of messages; `Row` shows how they begin. */
 const SAYS = {
-  busy: text(': its body says that the CRM is busy.'),
+  busy: text(': the CRM says that it is busy.'),
   locked: text(': the CRM is busy with another export, or has locked the record.'),
   redirect: text(', a redirect. Redirects are not followed, because the request has credentials.'),
   forbidden: (facts) => `${described(facts)}. ${scopesOf(facts)}`,
@@ -188,11 +188,12 @@ export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: 
 
 function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const { call, answer } = about;
-  const { status, isPage, body } = answer;
+  const { status, isPage, body, headers } = answer;
   const isUpdate = call.operation === 'update';
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
   // The CRM may refuse the values of an update with any status except 403, which means a missing right.
-  const isBusy = saysBusy(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
+  const asked = { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 };
+  const isBusy = (status >= 400 && headers.has('retry-after')) || saysBusy(body, asked);
   const sent = isUpdate && isRecord(call.json) && { id: call.id, fields: call.json };
   const judged = judgeBody(body, { ...sent, isCompared: call.confirmation !== 'status' });
   return { ...about, status, isPage, isBusy, hasResult, judged };
@@ -207,12 +208,9 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
-  const where = `${nameOf(call)} was answered ${answer.status}`;
+  const shape = `in an unexpected shape${problem}: ${shapeOf(answer.body)}.`;
   const address = addressText('CrmContractError', { call, answer });
-  throw new RunError(
-    'CrmContractError',
-    `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.${address}`,
-  );
+  throw new RunError('CrmContractError', `${nameOf(call)} was answered ${answer.status} ${shape}${address}`);
 }
 
 /** Reads the body of an answer in any format. @param path of the URL that was called */

@@ -76,13 +76,33 @@ test.each<Case>([
   ['update', '400 404 409 410 412 422', 'refused', 'CrmRejectedRequest'],
   ['update', '408 425 500 502 503 504 520 524', 'unknown', 'CrmUnavailable'],
 ])('%s answered with %s has the outcome %s and the error %s', async (operation, statuses, outcome, name) => {
+  const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
+  const headers = isRepeated ? { 'retry-after': '7' } : undefined;
   for (const status of statuses.split(' ').map(Number)) {
-    const headers = { 'retry-after': '7' };
     const meaning = await meaningFor(new Response(null, { status, headers }), CALLS[operation]);
 
-    const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
     const error = { name, status, retryAfterSeconds: isRepeated ? 7 : undefined };
     expect(meaning, String(status)).toMatchObject({ outcome, error });
+  }
+});
+
+test.each<[Operation, statuses: string, Outcome, RunErrorName, seconds: number | undefined]>([
+  ['fields', '400 403 420', 'notTaken', 'CrmBusy', 7],
+  ['fields', '404', 'refused', 'ConfigInvalid', undefined],
+  ['create', '400 403 413 420 430', 'notTaken', 'CrmBusy', 7],
+  ['status', '400 403', 'notTaken', 'CrmBusy', 7],
+  ['status', '404 410', 'refused', 'ExportNotFound', undefined],
+  ['address', '403', 'notTaken', 'CrmBusy', 7],
+  ['address', '409', 'notTaken', 'ExportNotReady', 7],
+  ['update', '400 403 420 422', 'notTaken', 'CrmBusy', 7],
+  ['update', '401', 'refused', 'AuthRefused', undefined],
+  ['update', '404', 'refused', 'CrmRejectedRequest', undefined],
+])('%s refused with %s and Retry-After has the outcome %s and the error %s', async (...given) => {
+  const [operation, statuses, outcome, name, retryAfterSeconds] = given;
+  for (const status of statuses.split(' ').map(Number)) {
+    const reply = Response.json({ message: CANARY }, { status, headers: { 'retry-after': '7' } });
+
+    expect(await meaningFor(reply, CALLS[operation])).toMatchObject({ outcome, error: { name, retryAfterSeconds } });
   }
 });
 
