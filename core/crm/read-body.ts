@@ -10,7 +10,9 @@ export const FIELD_LISTS = ['data', 'fields', 'items'];
 
 /** The body itself, and its value under `data`. */
 const levelsOf = (body: unknown) => [body, ownValue(body, 'data')];
-const guidIn = (value: unknown) => z.guid().safeParse(value).data;
+/** Some services return the UUID of zeros in place of an id. */
+const guidSchema = z.guid().check(z.regex(/[1-9a-f]/i));
+const guidIn = (value: unknown) => guidSchema.safeParse(value).data;
 
 /** The UUID in the answer to a create: the answer itself, or the value of a field of `ID_FIELDS`. */
 export function exportIdIn(body: unknown): string | undefined {

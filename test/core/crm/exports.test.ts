@@ -7,6 +7,9 @@ import { failureOf } from '../../support/failures.ts';
 import { type Reply, serverFor } from '../../support/http-server.ts';
 import { expectTexts } from '../../support/screen.ts';
 
+/** Services of .NET return it if there is no id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
 async function crmFor(line: string, reply: Reply) {
   return crmAt((await serverFor([line, reply])).url);
 }
@@ -30,12 +33,14 @@ test.each<[string, unknown]>([
   ['data.exportId', { data: { exportId: EXPORT_ID } }],
   ['a bare string', EXPORT_ID],
   ['a bare string under data', { data: EXPORT_ID }],
+  ['data.id, if id is the UUID of zeros', { id: NO_ID, data: { id: EXPORT_ID } }],
 ])('the id of a new export is read from %s', async (_, answer) => {
   expect(await created(answer)).toBe(EXPORT_ID);
 });
 
 test.each<[string, unknown, string]>([
   ['an id that is not a UUID', { id: CANARY, name: CANARY }, 'an object with the keys id, name'],
+  ['the UUID of zeros', { id: NO_ID }, 'an object with the keys id'],
   ['a path in place of the id', { id: `../${EXPORT_ID}` }, 'an object with the keys id'],
   ['an id under another key', { key: EXPORT_ID }, 'an object with the keys key'],
   ['an array', [EXPORT_ID], 'an array of 1, first a string'],
