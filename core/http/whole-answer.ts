@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
   /** The text of the body, or why it could not be read. */
   body: string | UnreadableBody;
@@ -55,13 +57,14 @@ export async function wholeAnswer(
 }
 
 async function bodyOf(
-  { body, status }: Response,
+  { body, status, headers }: Response,
   late: Promise<never>,
   most: number,
 ): Promise<string | UnreadableBody> {
   const reader = body?.getReader();
   if (!reader) return '';
   const chunks: Uint8Array[] = [];
+  const text = () => textOf(chunks, headers.get('content-type') ?? '');
   let size = 0;
   try {
     for (let next = await Promise.race([reader.read(), late]); !next.done; ) {
@@ -70,17 +73,23 @@ async function bodyOf(
       if (size > most) return new UnreadableBody('too large', `${status}, but with more than ${most} bytes`);
       next = await Promise.race([reader.read(), late]);
     }
-    return textOf(chunks);
+    return text();
   } catch (cause) {
     const timeout = cause instanceof Error && cause.name === 'TimeoutError';
     const end = timeout ? 'did not end in time' : 'broke off in the middle';
-    return new UnreadableBody('cut off', `${status}, but the answer ${end}`, { cause, received: textOf(chunks) });
+    return new UnreadableBody('cut off', `${status}, but the answer ${end}`, { cause, received: text() });
   } finally {
     // Closes the connection of a body that never ends, without waiting for it.
     reader.cancel().catch(() => undefined);
   }
 }
 
-function textOf(chunks: Uint8Array[]): string {
-  return new TextDecoder().decode(Buffer.concat(chunks));
+/** Matches a declared character set that `TextDecoder` knows. */
+const CHARSET = /charset="?(iso-8859-(?:1|8-i|8)|utf-16(?:be|le)?|windows-125[0-8])\b/i;
+
+/** JSON is UTF-8 (RFC 8259, 8.1) and has no NUL. Other bytes are read in the character set that the answer declares. */
+function textOf(chunks: Uint8Array[], contentType: string): string {
+  const bytes = Buffer.concat(chunks);
+  const isJson = isUtf8(bytes) && !bytes.includes(0);
+  return new TextDecoder(isJson ? 'utf-8' : CHARSET.exec(contentType)?.[1]).decode(bytes);
 }

@@ -84,6 +84,34 @@ test('returns status, headers, and the body without its byte order mark', async 
   expect(answer.body).toBe('שלום');
 });
 
+const HEBREW = { windows1255: Buffer.from('"\xf9\xec\xe5\xed"', 'latin1'), utf16: Buffer.from('"שלום"', 'utf16le') };
+
+test.each<[charset: string, Uint8Array]>([
+  ['windows-1255', HEBREW.windows1255],
+  ['"ISO-8859-8-I"', HEBREW.windows1255],
+  ['iso-8859-8', HEBREW.windows1255],
+  ['UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), HEBREW.utf16])],
+  ['utf-16le', HEBREW.utf16],
+  ['utf-16be', Buffer.from(HEBREW.utf16).swap16()],
+  ['utf-8', Buffer.from('"שלום"')],
+  // Java declares this by default, also for UTF-8.
+  ['ISO-8859-1', Buffer.from('"שלום"')],
+  ['none-such', Buffer.from('"שלום"')],
+])('reads a body in the declared character set %s, but UTF-8 as UTF-8', async (charset, text) => {
+  const answer = await answerTo({ headers: { 'content-type': `application/json;charset=${charset}` }, text });
+
+  expect(answer.body).toBe('"שלום"');
+});
+
+test.each(['application/json', 'application/json; charset=none-such'])(
+  'other bytes of type %s become replacement characters',
+  async (type) => {
+    const { body } = await answerTo({ headers: { 'content-type': type }, text: HEBREW.windows1255 });
+
+    expect(body).toBe(`"${'\ufffd'.repeat(4)}"`);
+  },
+);
+
 test('rethrows the network error when the connection closes without an answer', async () => {
   await expect(answerTo(hangUp)).rejects.toThrow('network error');
 });
