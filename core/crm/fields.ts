@@ -16,20 +16,8 @@ export interface Field {
 /**
  * `GET /{entity}/fields`: an array of objects with `fieldName`, or a wrapper of it (`docs/interface/open-points.md`).
  */
-const fieldsSchema = unwrapped(
-  z
-    .array(
-      z.object({
-        fieldName: z.string().check(z.minLength(1)),
-        label: z.optional(z.unknown()),
-        type: z.optional(z.unknown()),
-        fieldType: z.optional(z.unknown()),
-        fieldLabel: z.optional(z.unknown()),
-      }),
-    )
-    .check(z.minLength(1)),
-  ...FIELD_LISTS,
-);
+const fieldSchema = z.looseObject({ fieldName: z.string().check(z.minLength(1)) });
+const fieldsSchema = unwrapped(z.array(fieldSchema).check(z.minLength(1)), ...FIELD_LISTS);
 
 /** The fields of an entity, in the order of the answer. @throws RunError the errors of `CrmClient.call` */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
