@@ -1,5 +1,5 @@
-/** Waits of up to 30 years. A longer number is not a plausible wait. */
-const DELAY_SECONDS = /^\d{1,9}$/;
+/** Waits of up to 30 years; some services send fractions. A longer number is not a plausible wait. */
+const DELAY_SECONDS = /^\d{1,9}(?:\.\d+)?$/;
 /** The form of an HTTP date. `Date.parse` also accepts text such as "try 2099". */
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
@@ -9,10 +9,10 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
  * @param sent the `Date` of the answer: a date counts from the clock of the service, which may be wrong
  */
 export function retryAfterSeconds(header: Header, sent: Header, now: Date = new Date()): number | undefined {
-  const value = header?.trim();
-  if (!value) return undefined;
-  if (DELAY_SECONDS.test(value)) return Number(value);
-  const at = timeOf(value);
+  // `fetch` joins the values of a header that comes more than once.
+  const delays = (header ?? '').split(',').map((delay) => delay.trim());
+  if (delays.every((delay) => DELAY_SECONDS.test(delay))) return Math.ceil(Math.max(...delays.map(Number)));
+  const at = timeOf(header);
   const sentAt = timeOf(sent) ?? now.getTime();
   return at === undefined ? undefined : Math.max(0, Math.ceil((at - sentAt) / 1000));
 }
