@@ -86,6 +86,20 @@ test.each([
   expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
 });
 
+test.each<[string, Record<string, string>]>([
+  ['with Content-Range', { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` }],
+  ['without Content-Range', {}],
+])('after a first range that is answered 200, %s, the file is read in one piece', async (_name, headers) => {
+  const file = transfers.origin.file({ size: SIZE });
+  const body = file.bytes().subarray(0, PART);
+  file.setScript(({ range }) => (range ? { status: 200, body, headers } : WHOLE));
+
+  const ran = await transfers.transferOf(file);
+
+  expectStored(ran);
+  expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
+});
+
 test('a whole file is stored even if it is sent as a range that was not requested', async () => {
   const file = transfers.origin.file({ size: SIZE });
   const body = file.bytes();

@@ -55,9 +55,7 @@ export class Blocks {
     if (block.released < BLOCK_BYTES) return;
     this.#inUse.delete(block.buffer.buffer);
     if (this.#free.length >= MOST_FREE) return;
-    block.filled = 0;
-    block.taken = 0;
-    block.released = 0;
+    Object.assign(block, { filled: 0, taken: 0, released: 0 });
     this.#free.push(block);
   }
 }

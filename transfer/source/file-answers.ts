@@ -28,10 +28,7 @@ export type Refusal =
  */
 type Meaning = 'file' | 'empty' | 'ask whole' | Refusal;
 
-interface Row {
-  when: (exchange: Exchange) => boolean;
-  means: Meaning;
-}
+type Row = [when: (exchange: Exchange) => boolean, means: Meaning];
 
 /** Servers answer a range of an empty file in many ways: 416 with or without a size, 204, 206 with `bytes 0--1/0`. */
 const isWithoutBytes = ({ status, headers }: Exchange) =>
@@ -40,26 +37,31 @@ const isWithoutBytes = ({ status, headers }: Exchange) =>
   ([206, 416].includes(status) && /\/0$/.test(headers['content-range'] ?? ''));
 const isUnreadableRange = ({ status, headers, range }: Exchange) =>
   status === 206 && receivedRange(headers, range) === undefined;
-const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
+/** Some servers and proxies answer 200 although they send only the range. */
+const isRangeAs200 = ({ status, headers, range }: Exchange) =>
+  status === 200 &&
+  ('content-range' in headers || (range && Number(headers['content-length']) === range.to - range.from));
+/** The answer to the first range may hold no byte or not all of the file, or states the range in its own way. */
+const isUnclearStart = (exchange: Exchange) =>
+  exchange.range?.from === 0 &&
+  exchange.etag === null &&
+  (exchange.status === 416 || [isWithoutBytes, isUnreadableRange, isRangeAs200].some((is) => is(exchange)));
 
 /** What an answer to the GET of the file means. The first matching row counts. */
 const FILE_ANSWERS: readonly Row[] = [
-  { when: ({ status, range }) => status === 200 && range !== undefined && range.from > 0, means: 'another range' },
-  { when: ({ status }) => status === 200, means: 'file' },
-  { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
-  { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
-  // Some servers state no size of the file, or write Content-Range in their own way.
-  { when: (exchange) => isUnreadableRange(exchange) && isBeginning(exchange), means: 'ask whole' },
-  { when: isUnreadableRange, means: 'another range' },
-  { when: ({ status }) => status === 206, means: 'file' },
-  { when: ({ status }) => status === 412, means: 'changed' },
-  { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },
-  { when: ({ status, range }) => status === 416 && range !== undefined, means: 'changed' },
-  { when: ({ status }) => status === 429, means: 'rate-limited' },
-  { when: ({ status }) => status >= 500 || status === 408, means: 'source-unavailable' },
-  { when: ({ status }) => status < 400, means: 'incomplete' },
+  [isUnclearStart, 'ask whole'],
+  [({ status, range }) => status === 200 && range !== undefined && range.from > 0, 'another range'],
+  [({ status }) => status === 200, 'file'],
+  [(exchange) => isWithoutBytes(exchange) && exchange.range === undefined, 'empty'],
+  [isUnreadableRange, 'another range'],
+  [({ status }) => status === 206, 'file'],
+  [({ status }) => status === 412, 'changed'],
+  [({ status, range }) => status === 416 && range !== undefined, 'changed'],
+  [({ status }) => status === 429, 'rate-limited'],
+  [({ status }) => status >= 500 || status === 408, 'source-unavailable'],
+  [({ status }) => status < 400, 'incomplete'],
   // Stores refuse an expired link with 403, 410, 400, 401 or 404.
-  { when: () => true, means: 'link-expired' },
+  [() => true, 'link-expired'],
 ];
 
 /**
@@ -78,5 +80,5 @@ export function receivedRange(headers: IncomingMessage['headers'], range: Range 
 }
 
 export function meaningOfFile(exchange: Exchange): Meaning {
-  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'link-expired';
+  return FILE_ANSWERS.find(([when]) => when(exchange))?.[1] ?? 'link-expired';
 }
