@@ -49,13 +49,15 @@ test('stops waiting for an address when its signal aborts, and leaves no listene
 });
 
 describe('an address that redirects', () => {
+  const redirecting = (to: string) => transfers.origin.file({ size: 0, script: always({ redirect: to }) }).url;
+
   /** A chain of redirects to a file. */
   function chain(redirects: number) {
     const target = transfers.origin.file({ size: SIZE, seed: 5 });
     let url = target.url;
     for (let hop = 0; hop < redirects; hop += 1) {
       const to = hop % 2 === 0 ? url : new URL(url).pathname;
-      url = transfers.origin.file({ size: 0, script: always({ redirect: to }) }).url;
+      url = redirecting(to);
     }
     return { target, address: async () => url };
   }
@@ -73,6 +75,14 @@ describe('an address that redirects', () => {
       'host',
       'range',
     ]);
+  });
+
+  test('is followed to a name in UTF-8 that is not encoded', async () => {
+    const target = transfers.origin.file({ size: SIZE });
+    const address = async () => redirecting(`${target.url}&name=לידים`);
+
+    expectStored(await transfers.transferOf(target, { address }));
+    expect(target.requests[0]?.path).toMatch(/&name=%D7%9C%D7%99%D7%93%D7%99%D7%9D$/);
   });
 
   test('is refused at the fourth redirect', async () => {

@@ -24,8 +24,8 @@ export type Resolve = (
 export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The longest host name as text (RFC 1035). */
 const LONGEST_HOST = 253;
-/** The longest label in a message. A longer one may be a token that the CRM has put into the name. */
-const LONGEST_PRINTED_LABEL = 40;
+/** Matches a label for a message. A longer one may be a token that the CRM has put into the name. */
+const PRINTABLE_LABEL = /^[a-z0-9-]{1,40}$/;
 
 /**
  * Parses and checks the address of a file. Request the returned URL, not the text; it has no fragment.
@@ -72,9 +72,7 @@ export function isAllowedHost(host: string, { hosts, local }: SourcePolicy): boo
 
 /** The host for a message, or a placeholder if the name might contain a secret. */
 export function printableHost(host: string): string {
-  const isPrintable = host
-    .split('.')
-    .every((label) => /^[a-z0-9-]+$/.test(label) && label.length <= LONGEST_PRINTED_LABEL);
+  const isPrintable = host.split('.').every((label) => PRINTABLE_LABEL.test(label));
   return isPrintable && host.length <= LONGEST_HOST ? host : 'a host whose name is not shown';
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type Agent, agentFor, send } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
@@ -12,6 +13,8 @@ import { checkAddress, guardedLookup } from './guard.ts';
 const REDIRECTS = 3;
 const ORIGIN = 'The file server of the CRM';
 const CHANGED = 'The file at the origin has changed.';
+const OTHER_RANGE = 'The file server sent a different range than was requested.';
+const NO_LENGTH = 'The file has no declared length and may be cut. If this is usual, set files.allowUndeclaredEnd.';
 
 /** The origin of the file. */
 export interface Source extends RequestContext {
@@ -116,7 +119,10 @@ async function follow(source: Source, address: string, headers: Record<string, s
     body.attach(sent.request);
     sent.request.end();
     const response = await sent.response;
-    const { location } = response.headers;
+    const { location: header = '' } = response.headers;
+    // Node.js reads headers as Latin-1, but an address may be in UTF-8.
+    const bytes = Buffer.from(header, 'latin1');
+    const location = isUtf8(bytes) ? bytes.toString() : header;
     if (!location || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) {
       return { response, body };
     }
@@ -142,10 +148,7 @@ function describe(
   const { from, to, total } = received ?? { from: 0, to: length, total: length };
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
-  if (undeclaredEnd && !source.allowUndeclaredEnd) {
-    const message = 'The file has no declared length and may be cut. If this is usual, set files.allowUndeclaredEnd.';
-    throw new TransferError('refused', message);
-  }
+  if (undeclaredEnd && !source.allowUndeclaredEnd) throw new TransferError('refused', NO_LENGTH);
   const head = { length: total, contentType: headers['content-type'] ?? '' };
   const short = received !== undefined && received.to < Math.min(range?.to ?? received.total, received.total);
   return { head, etag: received && range ? found : null, from, to, short, undeclaredEnd };
@@ -161,9 +164,7 @@ function strongEtag(etag: string | undefined): string | null {
 
 function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): TransferError {
   if (meaning === 'changed') return new TransferError('changed', CHANGED);
-  if (meaning === 'another range') {
-    return new RetryableError('incomplete', 'The file server sent a different range than was requested.');
-  }
+  if (meaning === 'another range') return new RetryableError('incomplete', OTHER_RANGE);
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
   return new RetryableError(meaning, `The GET of the file was answered ${statusCode}.`, wait);
 }
