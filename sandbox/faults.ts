@@ -15,6 +15,8 @@ const effectSchema = z
       status: z.int().min(200).max(599),
       headers: z.record(z.string(), z.string()).optional(),
       body: z.json().optional(),
+      /** The body as bytes, such as a compressed text or one in another character set. */
+      base64: z.base64().optional(),
     }),
     /** Carries the request out although `answer` is sent, as a gateway that timed out does. */
     done: z.literal(true),

@@ -13,7 +13,8 @@ type SandboxContext = Context<SandboxEnv>;
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-function faultAnswer({ status, headers = {}, body }: NonNullable<Effect['answer']>): Response {
+function faultAnswer({ status, headers = {}, body, base64 }: NonNullable<Effect['answer']>): Response {
+  if (base64 !== undefined) return new Response(Buffer.from(base64, 'base64'), { status, headers });
   if (body === undefined || WITHOUT_BODY.has(status)) return new Response(null, { status, headers });
   return typeof body === 'string' ? new Response(body, { status, headers }) : Response.json(body, { status, headers });
 }

@@ -27,6 +27,16 @@ test('a fault affects the given calls, counted by entity, until it is removed', 
   expect((await api(...LEADS)).status).toBe(201);
 });
 
+test('a fault can answer any bytes, such as a text in another character set', async () => {
+  const sandbox = await sandboxFor();
+  const bytes = Buffer.from('"\xf9\xec\xe5\xed"', 'latin1');
+  sandbox.faults.add({ path: 'create', answer: { status: 201, base64: bytes.toString('base64') } });
+
+  const answer = await apiOf(sandbox)(...LEADS);
+
+  expect([answer.status, Buffer.from(await answer.arrayBuffer())]).toEqual([201, bytes]);
+});
+
 test('a fault affects updates of the given customers, counted by customer', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
