@@ -109,7 +109,7 @@ export const DOCTOR_QUESTIONS = {
   },
   scopes: { question: 'Has the grant every scope?', rights: GRANT_RIGHTS },
   'access-token': { question: 'How long does the access token live?', rights: GRANT_RIGHTS },
-  service: { question: 'Does the CRM answer, with the grant?', rights: [] },
+  service: { question: 'Does the CRM answer a call with the grant?', rights: [] },
   columns: {
     question: 'Do the columns that the CRM lists fit the configuration and the last export?',
     rights: BUCKET_RIGHTS,

@@ -24,8 +24,8 @@ export function offsetsNow(timeZone: string): number[] {
 }
 
 /**
- * The hours without a published export after which an entity raises its alarm. `needed` is the minimum for its
- * deadline: the longest night after the shortest, plus an hour.
+ * The hours without a published export after which an entity raises its alarm. With fewer than `needed` hours, a good
+ * night could raise it: one that ends at its deadline, after one that ended at once.
  */
 export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
   const { polling, freshnessHours } = deployment.entities[entity];

@@ -93,7 +93,7 @@ async function brokenOff(
   if (state.crash) {
     // The map's error may quote data: only its name is reported.
     const name = /^[\w.]{1,80}$/.test(state.crash.Error) ? state.crash.Error : 'an error';
-    return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.` };
+    return { reason: 'StepCrashed', sentence: `The state ApplyChunks ended with ${name}.` };
   }
   const since = new Date(now().getTime() - (LONGEST_INVOCATION_SECONDS + CLOCK_SECONDS) * 1000);
   if ((await openClaims(store, batch, since)) === 0) return undefined;

@@ -39,7 +39,7 @@ export async function startMinistack(options: MinistackOptions) {
   const env = serverEnvironment({ dir, tmpDir, nodeBin, port, settings });
   const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: dir, record });
   const { hasEnded, logFile } = server;
-  // Another MiniStack may answer at the same port, so its log tells whether it listens.
+  // Another MiniStack may answer at the same port, so its log shows whether it listens.
   const listens = async () =>
     (await lastLines(logFile, 50)).some((line) => line.endsWith(`Running on ${endpoint} (CTRL + C to quit)`));
   const isSettled = async () => hasEnded() || (await listens());

@@ -174,7 +174,7 @@ test('if the map failed, stops and awaits the running functions, and names its e
   expect(store.keys()).not.toContain(KEYS.result);
   const error = await failureOf(summarize({ crash, awaited: true }), 'UpdatesIncomplete');
 
-  const sentence = 'StepCrashed: The map over the chunks ended with States.ItemReaderFailed.';
+  const sentence = 'StepCrashed: The state ApplyChunks ended with States.ItemReaderFailed.';
   expect(error.message).toContain(sentence);
   expect(manifest().stoppedBy?.reason).toBe(sentence);
   expect(results()[5]).toMatchObject({ outcome: 'NOT_SENT', error: 'StepCrashed' });
