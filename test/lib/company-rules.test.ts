@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { Aspects, Tag } from 'aws-cdk-lib';
 import { ArnPrincipal } from 'aws-cdk-lib/aws-iam';
 import { expect, test } from 'vitest';
 import type { ExportStack } from '../../lib/export-stack.ts';
-import { fullDeployment } from '../../scripts/deployments.ts';
+import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import type { Resource, Template } from '../../scripts/template.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { stackOf } from './support/stack.ts';
-import { allOf, oneOf, statementsOf } from './support/template.ts';
+import { allOf, listed, oneOf, statementsOf } from './support/template.ts';
 
 /** The statements of docs/company-rules.md, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
 
@@ -40,6 +41,17 @@ test('a permissions boundary is set on every role, and changes no other resource
   expect(differing(template)).toEqual(['AWS::IAM::Role PermissionsBoundary']);
   for (const [id, { Properties }] of allOf(template, 'AWS::IAM::Role'))
     expect(JSON.stringify(Properties.PermissionsBoundary), id).toMatch(/:iam::.*:policy\/company-boundary/);
+});
+
+test('the document names exactly the services of which roles need rights, which a boundary has to allow', () => {
+  const [, allowed = ''] =
+    /It must exist, and allow (.*?)\. /.exec(readFileSync('docs/company-rules.md', 'utf8')) ?? [];
+  const policies = allOf(synthesise(fullDeployment({ network: NETWORK })), 'AWS::IAM::Policy');
+  const actions = policies.flatMap(([, policy]) => statementsOf(policy)).flatMap(({ Action }) => listed(Action));
+
+  // The policy of the bucket gives the roles their rights on S3.
+  const services = new Set(['s3', ...actions.map((action) => String(action).split(':')[0])]);
+  expect([...allowed.matchAll(/`(\w+)/g)].map(([, service]) => service).toSorted()).toEqual([...services].toSorted());
 });
 
 test('the template uses the bootstrap of the configured qualifier', () => {
