@@ -134,6 +134,7 @@ export class LaterHeaders {
   mayBe({ cells, named, empty, alike }: CellCounts): boolean {
     const filled = cells - empty;
     if (filled > this.#widest) return false;
+    if (this.#cells.length > EXACT_NAMES && named >= this.#cells.length - 1) return true;
     return (this.hides && alike) || (named > 0 && named * (this.hides ? 2 : 1) >= filled);
   }
 
@@ -209,6 +210,7 @@ export class LaterHeaders {
     const header = this.#cells;
     const repeats = header.length > 0 && column === 0 && foldedRecord(record) === this.#header;
     if (repeats) return isKept ? 'other' : 'repeated';
+    if (this.#isAfterCut(record)) return 'other';
     // A header of a narrower table may be padded with empty cells.
     const isPadded = this.#sparse || this.hides;
     const [first, last] = isPadded ? [record.findIndex(isFilled), record.findLastIndex(isFilled)] : [0, record.length];
@@ -224,6 +226,17 @@ export class LaterHeaders {
       { lacks, afterGap },
     );
     return found === 'none' && this.hides ? this.#judgeHidden(cells, { lacks, afterGap }) : found;
+  }
+
+  /** Whether the header of a page follows a row that was cut off, so that its first name is the end of a cell. */
+  #isAfterCut(record: readonly string[]): boolean {
+    const [first = '', ...others] = this.#cells;
+    const [cell = '', ...after] = record.slice(-this.#cells.length);
+    return (
+      others.length >= EXACT_NAMES &&
+      folded(cell).endsWith(folded(first)) &&
+      foldedRecord(after) === foldedRecord(others)
+    );
   }
 
   /** Judges a record by the other rules for hidden columns. @param cells those with a text */

@@ -111,6 +111,8 @@ test.each<Case>([
   ['another order, with hashed columns', `${FILE}id,phone,name\n1,0501234567,דנה\n`, HASHED],
   ['another order, by labels', `${FILE}שם,מזהה,טלפון\nדנה,1,0501234567\n`],
   ['more columns', `${FILE}id,name,phone,city\n1,דנה,05,חיפה\n`],
+  ['the header after a cut cell', FILE.slice(0, 2000) + FILE],
+  ['the header after a cut first cell', FILE.slice(0, FILE.indexOf('\n100,') + 3) + FILE],
   ['another order, with left-out columns', `${FILE}name,id,phone\nדנה,1,05\n`, LEFT_OUT],
   ['two of three names, with hashed columns', `${FILE}x,phone,name\n1,0501234567,דנה\n`, HASHED],
 ])('quarantines a second header until a release, without a table: %s', async (_, bytes, setting = {}) => {
