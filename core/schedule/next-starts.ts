@@ -64,13 +64,10 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
   if (at === null) return { at: start, date: dateIn(timeZone, start) };
   // Where clocks change by half an hour, an event that is not on time may belong to another near start.
   const soon = (each: Date) => each.getTime() - event.getTime() <= EARLY_MS;
-  const meant = isOnTime(start, event) ? [start] : near.filter((each) => each === start || soon(each));
+  // A rule fires within a minute after its start.
+  const isOnTime = event >= start && distance(start, event) < MINUTE_MS;
+  const meant = isOnTime ? [start] : near.filter((each) => each === start || soon(each));
   return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
-}
-
-/** Whether an event is on time. A rule fires within a minute after its start. */
-function isOnTime(start: Date, event: Date): boolean {
-  return event >= start && distance(start, event) < MINUTE_MS;
 }
 
 function localSlot(timing: LocalTiming, start: Date): Start | undefined {
@@ -142,11 +139,9 @@ export function cronTimes(expression: string, after: Date, count: number): Date[
   const ofDay = valuesOf(hours, 1).flatMap((hour) =>
     valuesOf(minutes, 0).map((minute) => (hour * 60 + minute) * 60_000),
   );
-  const monthSet = new Set(valuesOf(months, 3));
-  const yearSet = new Set(valuesOf(years, 5));
   const fires = (day: Date) =>
-    yearSet.has(day.getUTCFullYear()) &&
-    monthSet.has(day.getUTCMonth() + 1) &&
+    isIn(years, 5, day.getUTCFullYear()) &&
+    isIn(months, 3, day.getUTCMonth() + 1) &&
     (daysOfMonth === '?' ? isDayOfWeek(daysOfWeek, day) : isDayOfMonth(daysOfMonth, day));
   const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
   const times: Date[] = [];
@@ -167,11 +162,19 @@ function valuesOf(field: string, index: number): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
+/** Whether a valid cron field has a value, without a list of all its values: a search asks this for each day. */
+function isIn(field: string, index: number, value: number): boolean {
+  return field.split(',').some((part) => {
+    const { from, to, step } = rangeOf(part, index) ?? { from: 0, to: -1, step: 1 };
+    return value >= from && value <= to && (value - from) % step === 0;
+  });
+}
+
 function isDayOfMonth(field: string, day: Date): boolean {
   return field.split(',').some((part) => {
     if (part === 'L') return day.getUTCDate() === lengthOfMonth(day);
     if (part.endsWith('W')) return day.getUTCDate() === nearestWeekday(part, day);
-    return valuesOf(part, 2).includes(day.getUTCDate());
+    return isIn(part, 2, day.getUTCDate());
   });
 }
 
@@ -193,7 +196,7 @@ function isDayOfWeek(field: string, day: Date): boolean {
     if (part === 'L') return weekday === 7;
     if (part.endsWith('L')) return weekday === Number(part[0]) && date + 7 > lengthOfMonth(day);
     if (part.includes('#')) return weekday === Number(part[0]) && Math.ceil(date / 7) === Number(part[2]);
-    return valuesOf(part, 4).includes(weekday);
+    return isIn(part, 4, weekday);
   });
 }
 
