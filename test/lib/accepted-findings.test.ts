@@ -23,20 +23,19 @@ function findings(stack: ExportStack): string[] {
 const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((path) => `${id} ${path}`)).toSorted();
 const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|WriteChanges|Tables\/)/;
 
-describe('the findings of cdk-nag are exactly the accepted ones', () => {
+describe('the findings of cdk-nag are exactly the accepted ones, and acknowledging them leaves none', () => {
   test('with customer updates, tables and a network', () => {
-    expect(findings(stackOf(fullDeployment({ network: NETWORK })).stack)).toEqual(listedFindings);
+    const { stack } = stackOf(fullDeployment({ network: NETWORK }));
+    expect(findings(stack)).toEqual(listedFindings);
+    acceptFindings(stack);
+    expect(findings(stack)).toEqual([]);
   });
 
   test('without options', () => {
-    expect(findings(stackOf().stack)).toEqual(listedFindings.filter((finding) => !optional.test(finding)));
-  });
-
-  test('and acknowledging the list leaves none', () => {
-    for (const { stack } of [stackOf(), stackOf(fullDeployment())]) {
-      acceptFindings(stack);
-      expect(findings(stack)).toEqual([]);
-    }
+    const { stack } = stackOf();
+    expect(findings(stack)).toEqual(listedFindings.filter((finding) => !optional.test(finding)));
+    acceptFindings(stack);
+    expect(findings(stack)).toEqual([]);
   });
 });
 
