@@ -37,7 +37,7 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
 }
 
 /**
- * Creates a virtual environment in its own folder of the cache directory.
+ * Creates a virtual environment in its own folder of the cache directory. Its modules are compiled when they are used.
  * @param environment `requirements`: the file of pinned packages with hashes; `what`: its name in error messages
  * @returns its directory, whose interpreter is `bin/python`
  */
@@ -59,7 +59,7 @@ export async function ensureEnvironment(
     'Install its venv module (Debian, Ubuntu: apt install python3-venv), or name another Python in the variable PYTHON',
   ]);
   const install = ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', environment.requirements];
-  await python3('pip', interpreter(building), install, options, [
+  await python3('pip', interpreter(building), [...install, '--no-compile'], options, [
     `pip could not install ${environment.what}`,
     'Check the network, the disk and the settings of pip (pip config list), then start again',
   ]);
