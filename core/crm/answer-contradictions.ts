@@ -51,7 +51,7 @@ const NO_RECORD =
 const BESIDE = /^(?:user|session)/;
 /** Keys that describe a refusal in a wrapper, not the record. */
 const OF_REFUSAL =
-  /^(?:(?:field|user|validation)?error|(?:is)?success|status|(?:code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
+  /^(?:error|(?:is)?success|status|(?:\w*errors?|(?:fail(?:ed|ure)?|total)count|code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
 /** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -104,7 +104,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   return (others.length === 1 || hasErrorIn(level)) && !isRecordItself ? others.flat() : [];
 }
 
-const isFalse = worded(/^(?:0|false|no)$/i);
+const isFalse = worded(/^(?:0|f(?:alse)?|no?|לא)$/i);
 
 function hasNoSuccess({ entries }: Level): boolean {
   return entries.some(([key, value]) => key === 'success' && isFalse(value));
@@ -129,16 +129,20 @@ function isRecordBesideError(level: Level, sent: SentFields, opened: ReadonlySet
   });
 }
 
+const ERROR_KEY = /^(?:.*[.:])?(?:has|is)?(?:err|fault|exception)|(?:errors?|fail(?:ed|ures?)?|rejected)(?:count)?$/;
+const FAILED = /^(?:err|fail|(?:denied|exception|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
   [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
   [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
   [/^(?:(?:is)?(?:ok|success(?:ful)?)|succeeded)$/, isFalse, 'failed'],
-  [/^(?:outcome|(?:return|result)code|(?:response)?status|result)$/, worded(/^(?:err|fail|rejected$)/i), 'failed'],
+  [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:result|status)$/, (value) => value === false, 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
-  [/^(?:.*[.:])?(?:field|has|is|user|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
+  [ERROR_KEY, isError, 'error'],
+  // HAL puts the records there, and amoCRM the errors, too.
+  [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],
 ];
 
 /** Whether an object without a record says that the call failed: `{ "status": "error" }`. */
@@ -240,8 +244,8 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
 }
 
 /**
- * Removes differences that services make in a text: Unicode form, tags of HTML, white space, invisible characters, letter
- * case, and the kind of dashes and quotation marks, such as the gershayim of Hebrew.
+ * Removes differences that services make in a text: Unicode form, tags of HTML, white space, invisible characters,
+ * letter case, and the kind of dashes and quotation marks, such as the gershayim of Hebrew.
  */
 function comparableText(text: string): string {
   const normalized = text
