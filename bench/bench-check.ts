@@ -22,8 +22,7 @@ const LEAST = 250;
 const LEAST_OF: Record<string, number> = { labels: 150, gzip: 100, xlsx: 30 };
 /** Each other reader must take at least this many times as long. */
 const TIMES = { 'csv-parse': 5, duckdb: 1 } as const;
-type Other = keyof typeof TIMES;
-const OTHERS: Other[] = ['csv-parse', 'duckdb'];
+const OTHERS = ['csv-parse', 'duckdb'] as const;
 /** Encodings that the other programs cannot read. */
 const ONLY_OURS = ['windows-1255', 'utf-16'];
 
@@ -56,7 +55,7 @@ async function measure(
   id: string,
   job: Omit<CheckJob, 'reader'>,
   bytes: number,
-  others: Other[] = [],
+  others: readonly (keyof typeof TIMES)[] = [],
   rounds = 1,
 ): Promise<Found> {
   const readers: CheckJob['reader'][] = ['publish', ...others];

@@ -1,6 +1,8 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
+import { fileSource } from '../core/file/byte-source.ts';
 import { readContent } from '../core/file/read-content.ts';
 import type { CheckJob, CheckReading } from './check-files.ts';
 import { doJob } from './child.ts';
@@ -24,11 +26,8 @@ await doJob(async (job: CheckJob): Promise<CheckReading> => {
 async function publish({ file, columns }: CheckJob): Promise<number | null> {
   const names = columnNames(columns + 1);
   const fields = names.map((name, place) => ({ name, label: `שדה ${place}` }));
-  const source = {
-    size: statSync(file).size,
-    read: (start: number, to: number) => createReadStream(file, { start, end: to - 1, highWaterMark: 256 * 1024 }),
-  };
-  const { facts } = await readContent(source, {
+  await using opened = await open(file);
+  const { facts } = await readContent(await fileSource(opened), {
     ...{ what: 'The file', contentType: '', undeclaredEnd: false, secondsLeft: () => 900 },
     maxBytes: Number.MAX_SAFE_INTEGER,
     expected: {

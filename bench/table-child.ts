@@ -1,7 +1,8 @@
-import { createReadStream, statSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writeFeed } from '../core/changes/write-feed.ts';
 import type { TableSettings } from '../core/config/table-settings.ts';
+import { fileSource } from '../core/file/byte-source.ts';
 import { DISK_MB, inFolder } from '../core/table/engine.ts';
 import { writeParquet } from '../core/table/write-parquet.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
@@ -34,10 +35,11 @@ export interface Made {
 
 await doJob(async (job: TableJob | FeedJob): Promise<Made> => {
   const { rows } = await ('feed' in job ? feed(job) : table(job));
-  return { rows, bytes: statSync('feed' in job ? job.feed : job.table).size };
+  return { rows, bytes: (await stat('feed' in job ? job.feed : job.table)).size };
 });
 
-function table({ path, bytes, crc32, header, settings, table }: TableJob) {
+async function table({ path, bytes, crc32, header, settings, table }: TableJob) {
+  await using opened = await open(path);
   const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
   const stored = { key: path, bytes, crc32, contentType: 'text/csv', storedAt: '2026-11-22T01:00:00Z', restarts: 0 };
   const file = { ...stored, undeclaredEnd: false, format: 'csv', compression: null, content: null, rows: null };
@@ -45,12 +47,12 @@ function table({ path, bytes, crc32, header, settings, table }: TableJob) {
   const input = {
     manifest: { execution: 'leads-1', run, file: { ...file, dialect, header } },
     settings: { misfit: 'stop' as const, version: 1, ...settings },
-    source: { size: bytes, read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }) },
+    source: await fileSource(opened),
     reading: { contentBytes: 1e9, diskBytes: 1e10, secondsLeft: () => 900 },
     ...{ identity: 'i', hashKey: 'a key of the benchmark' },
   };
   const limits = { bufferMB: WHOLE_CORE_MB * 0.75, diskBytes: 1e10, onProgress: () => undefined };
-  return inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder }));
+  return await inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder }));
 }
 
 function feed({ before, after, feed }: FeedJob) {

@@ -1,4 +1,5 @@
-import { createReadStream, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { fileSource } from '../core/file/byte-source.ts';
 import { ReadingBudget } from '../core/file/reading-limits.ts';
 import { openZip } from '../core/file/zip-archive.ts';
 import { unescaped } from '../core/spreadsheet/cell-text.ts';
@@ -33,8 +34,8 @@ type Kind = 'n' | 'd' | 'c' | 'b' | 's';
 
 /** Finds the first cell that the readers read differently. */
 async function compare({ file, sheets }: Read): Promise<Comparison> {
-  const read = (start: number, to: number) => createReadStream(file, { start, end: to - 1 });
-  const archive = await openZip({ size: statSync(file).size, read }, new ReadingBudget(LIMITS));
+  await using opened = await open(file);
+  const archive = await openZip(await fileSource(opened), new ReadingBudget(LIMITS));
   const workbook = await openWorkbook(archive);
   for (const sheet of sheets) {
     const ours = workbook.sheets.find(({ name }) => name === sheet.name);

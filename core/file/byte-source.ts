@@ -25,18 +25,21 @@ export async function unpackToDisk(
   const folder = await mkdtemp(join(tmpdir(), 'unpacked-'));
   const opened = open(join(folder, 'content'), 'w+');
   const file = await opened.finally(() => rm(folder, { recursive: true, force: true }));
-  let size = 0;
   try {
     for await (const chunk of chunks) {
       budget.store(chunk.length);
       await file.writeFile(chunk);
-      size += chunk.length;
     }
-    return { source: { size, read: (from, to) => bytesIn(file, from, to) }, close: () => file.close() };
+    return { source: await fileSource(file), close: () => file.close() };
   } catch (error) {
     await file.close();
     throw error;
   }
+}
+
+/** The bytes of an open file. A stream of Node.js would take two to five times as much CPU. */
+export async function fileSource(file: FileHandle): Promise<ByteSource> {
+  return { size: (await file.stat()).size, read: (from, to) => bytesIn(file, from, to) };
 }
 
 async function* bytesIn(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -8,12 +9,13 @@ import { createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel.ts';
+import { fileSource } from '../../core/file/byte-source.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { tempDir } from '../support/project.ts';
 import { pythonWith } from '../support/python-with.ts';
-import { all, readSheet, sourceOf } from '../support/workbook.ts';
+import { all, readSheet } from '../support/workbook.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -77,7 +79,8 @@ test(
     });
 
     expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(LIMIT_MB);
-    const read = await readSheet(sourceOf(readFileSync(path)), COLUMNS);
+    await using file = await open(path);
+    const read = await readSheet(await fileSource(file), COLUMNS);
     expect(read.rows).toEqual(ROWS);
   },
   WITHIN_MS,

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { fileSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
 import { tempDir } from '../support/project.ts';
 import { pythonWith } from '../support/python-with.ts';
 import { TEST_SEED } from '../support/seeds.ts';
-import { AMPLE, all, readSheet, sourceOf } from '../support/workbook.ts';
+import { AMPLE, all, readSheet } from '../support/workbook.ts';
 
 const COUNT = process.env.CI ? 300 : 1500;
 const LARGEST_BYTES = 512 * 1024 * 1024;
@@ -25,7 +26,8 @@ const madeSchema = z.object({
 const EXPECTED_KINDS = ['hidden sheets', 'a name of a sheet', 'formulas'];
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
-  const source = sourceOf(readFileSync(file));
+  await using opened = await open(file);
+  const source = await fileSource(opened);
   const { header, content, rows } = await readSheet(source, columns);
   const records = await all(fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content }, AMPLE));
   const kinds = content.elsewhereKinds.filter((kind) => !EXPECTED_KINDS.includes(kind));
