@@ -15,7 +15,7 @@ export function visible(text: string): string {
 
 /** Whether a cell has a text. A cell of blanks or invisible characters has none. */
 export function isFilled(cell: string): boolean {
-  return visible(cell) !== '';
+  return /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\s]/u.test(cell);
 }
 
 /** The small letter of İ. Programs with Turkish settings write `ID` as `İD`. */

@@ -180,10 +180,11 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
   };
 }
 
-/** The limits of the cache: the number of texts, and the characters of each. The same labels occur in many records. */
-const MOST_REMEMBERED = 1000;
-const LONGEST_REMEMBERED = 100;
+/** The limits of a cache: the number of texts, and the characters of each. A cell of Excel has at most 32,767. */
+const MOST_REMEMBERED = 300;
+const LONGEST_REMEMBERED = 40_000;
 
+/** Judges a text once: the same labels occur in many records, and many cells of a sheet may refer to one long text. */
 export function remembered<T>(find: (text: string) => T): (text: string) => T {
   const cache = new Map<string, T>();
   return (text) => {

@@ -84,6 +84,8 @@ export class LaterHeaders {
   readonly #hidden: HiddenNames;
   /** What a cell names. `field`: the field that it names, or else its text; folded. */
   readonly #read: (cell: string) => { kind: Meaning['kind']; field: string; isNamed: boolean; isHidden: boolean };
+  /** Whether a text contains records with a left-out column. */
+  readonly #nests = remembered((text) => this.#hasKey(unescaped(text)) || this.#isPage(text));
   /** Names of hidden columns that are not words of a language: `nationalId`, `id_number`. */
   readonly #codes: ReadonlySet<string>;
   /** Whether columns are left out: then a header must have listed columns only. */
@@ -157,9 +159,7 @@ export class LaterHeaders {
    */
   judgeCells(texts: readonly string[]): Verdict {
     if (!this.nested) return 'none';
-    return texts.some((text) => MAY_NEST.test(text) && (this.#hasKey(unescaped(text)) || this.#isPage(text)))
-      ? 'leftOut'
-      : 'none';
+    return texts.some((text) => MAY_NEST.test(text) && this.#nests(text)) ? 'leftOut' : 'none';
   }
 
   /** Counts a record once. @param found all verdicts on the record */

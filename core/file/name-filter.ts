@@ -1,3 +1,4 @@
+import { remembered } from '../columns/header.ts';
 import { folded } from '../folded.ts';
 import { type Decoder, windows1255 } from './encoding.ts';
 
@@ -50,7 +51,7 @@ const FIRST_OF_THREE = 0xe0;
 const FIRST_OF_FOUR = 0xf0;
 /** The first character code that takes three bytes in UTF-8. */
 const SHORTEST_OF_THREE = 0x800;
-/** The buffer for texts of a sheet. A text that does not fit into it counts as one that may name a column. */
+/** The buffer for texts of a sheet. A longer text gets its own buffer. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
@@ -68,6 +69,7 @@ export class NameFilter {
   readonly #decoder: Decoder;
   /** The sum of the weights before each part of a path. */
   readonly #sums = new Int32Array(MOST_PARTS + 1);
+  readonly #bitsOfLong = remembered((text) => this.bitsOf(Buffer.from(text), 0, Buffer.byteLength(text)));
 
   constructor(decoder: Decoder, named: readonly string[], decorated: boolean) {
     this.#decoder = decoder;
@@ -132,8 +134,8 @@ export class NameFilter {
       alike: this.decorated && isAlike(texts.filter((text) => /[\p{L}\p{N}]/u.test(text))),
     };
     for (const text of texts) {
-      const long = text.length * 3 > SCRATCH.length;
-      const bits = long ? NAMED : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
+      const isLong = text.length * 3 > SCRATCH.length;
+      const bits = isLong ? this.#bitsOfLong(text) : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
       if ((bits & NAMED) > 0) counts.named += 1;
       if ((bits & EMPTY) > 0) counts.empty += 1;
     }
@@ -166,10 +168,11 @@ export class NameFilter {
 
 /** Whether all texts begin or end with the same sign or letter. */
 function isAlike(texts: readonly string[]): boolean {
-  const [first = '', ...others] = texts.map((text) => text.trim().toLowerCase());
-  const isSame = (at: number) =>
-    !isDigit(first.at(at)?.charCodeAt(0) ?? 0) && others.every((text) => text.at(at) === first.at(at));
-  return others.length > 0 && (isSame(0) || isSame(-1));
+  const isSame = (at: number) => {
+    const [first = '', ...others] = texts.map((text) => text.trim().at(at)?.toLowerCase());
+    return !isDigit(first.charCodeAt(0)) && others.every((edge) => edge === first);
+  };
+  return texts.length > 1 && (isSame(0) || isSame(-1));
 }
 
 function isDigit(code: number): boolean {

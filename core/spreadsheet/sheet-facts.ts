@@ -1,4 +1,4 @@
-import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import { type FieldIndex, fieldIndex, remembered } from '../columns/header.ts';
 import { countText } from '../count-text.ts';
 import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
 import { errorWarnings, isErrorRow, isSheetError } from '../file/error-text.ts';
@@ -213,6 +213,11 @@ class RowCounter {
   private readonly nameless: ReadonlySet<number>;
   private readonly unnamed = new Set<number>();
   private readonly later: LaterHeaders;
+  /** Judges a row with one text, by whether it is below a gap. */
+  private readonly judgeText = {
+    true: remembered((text) => this.later.judgeText(text, true)),
+    false: remembered((text) => this.later.judgeText(text, false)),
+  };
   private rowsAbove = 0;
   /** Rows above the header that may be records: they have values in all of its columns, or to the right of them. */
   recordsAbove = 0;
@@ -289,7 +294,7 @@ class RowCounter {
     const lower = () => ({ record: cellsOf(row, first + column, last - first - column + 1), column });
     const found = this.later.mayBe(counts) ? [this.later.judge(lower(), afterGap)] : [];
     const [whole = '', second] = row.texts;
-    found.push(second === undefined ? this.later.judgeText(whole, afterGap) : this.later.judgeCells(row.texts));
+    found.push(second === undefined ? this.judgeText[`${afterGap}`](whole) : this.later.judgeCells(row.texts));
     this.later.count(found);
   }
 

@@ -237,6 +237,7 @@ describe('a header further down', () => {
     ['as half of the texts', ['id', 'idNumber', 'remark', 'rank']],
     ['alone', ['idNumber']],
     ['in a path', ['id', 'name', 'lead.idNumber']],
+    ['beside many blanks', [`id${' '.repeat(5000)}`, `idNumber${' '.repeat(5000)}`, 'rank']],
   ])('with a left-out column is counted: %s', async (_, header) => {
     const { content } = await read([header, ['2', 'Ruth', '039123456']]);
     expect(content).toMatchObject({ otherHeaders: 1, leftOutHeaders: 1, repeatedHeaders: 0 });
