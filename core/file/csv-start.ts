@@ -149,7 +149,7 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
 
 /**
  * Finds a header in the first record or below titles: most of its cells name columns, and each title above it has fewer
- * filled cells. One title may be a sentence with more.
+ * filled cells. One title may have more, if it is no record.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));
@@ -158,10 +158,13 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
   const above = candidate.records.slice(0, rowsAbove);
   const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
   const isWide = (cells: string[]) => cells.filter(isFilled).length >= Math.max(width, NARROWEST_WITHOUT_NAMES);
-  // In a sentence, a blank and a word follow each comma. Several such lines may be records.
+  // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
   const isSentence = ([, ...others]: string[]) => others.every((cell) => /^ .*\p{L}/u.test(cell));
+  const below = candidate.records[rowsAbove + 1] ?? [];
+  const hasWords = (cells: string[]) => below.some((cell, at) => /^\d+$/.test(cell) && /^\D+$/.test(cells[at] ?? ''));
   const wide = above.filter(isWide);
-  const areTitles = wide.length <= 1 && wide.every(isSentence) && !above.flat().some(hasControls);
+  const areTitles =
+    wide.length <= 1 && wide.every((cells) => isSentence(cells) || hasWords(cells)) && !above.flat().some(hasControls);
   return areTitles ? { ...candidate, rowsAbove } : undefined;
 }
 

@@ -232,11 +232,8 @@ export class LaterHeaders {
   #isAfterCut(record: readonly string[]): boolean {
     const [first = '', ...others] = this.#cells;
     const [cell = '', ...after] = record.slice(-this.#cells.length);
-    return (
-      others.length >= EXACT_NAMES &&
-      folded(cell).endsWith(folded(first)) &&
-      foldedRecord(after) === foldedRecord(others)
-    );
+    const isSame = folded(cell).endsWith(folded(first)) && foldedRecord(after) === foldedRecord(others);
+    return isSame && others.length >= EXACT_NAMES;
   }
 
   /** Judges a record by the other rules for hidden columns. @param cells those with a text */
