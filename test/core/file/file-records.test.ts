@@ -32,6 +32,16 @@ test.each<[string, Uint8Array, StoredForm]>([
   expect(await recordsOf(bytes, form)).toEqual(RECORDS);
 });
 
+test('omits records that repeat the header', async () => {
+  const form = { ...csv, content: { ...content, place: null, rowsAbove: 0, repeatedHeaders: 1 } };
+
+  expect(await recordsOf(Buffer.from('id,name\n1,a\nID,Name\n2,b\n'), form)).toEqual([
+    ['id', 'name'],
+    ['1', 'a'],
+    ['2', 'b'],
+  ]);
+});
+
 test.each<[string, Uint8Array, StoredForm, string]>([
   ['gzip that is cut off', gzipSync(XLSX).subarray(0, 200), { ...xlsx, compression: 'gzip' }, 'gzip that is cut off'],
   [
