@@ -121,7 +121,7 @@ export function fakeBucket({
 export type FakeBucket = ReturnType<typeof fakeBucket>;
 
 /** Makes one operation fail for keys that contain a text: `failing('putOnce', '_manifest', error)`. */
-export function failing(operation: Operation, part: string, error: Error, times = 1): Options['before'] {
+export function failing(operation: Operation, part: string, error: Error, times = 1): NonNullable<Options['before']> {
   let left = times;
   return (now, key) => {
     if (now !== operation || !key.includes(part) || left === 0) return;

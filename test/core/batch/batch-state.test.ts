@@ -56,7 +56,7 @@ test('the process that raises the flag reads its own reason, and when the object
 
 test('reports a failed read, and reads again at the next call', async () => {
   const before = failing('read', 'stop.json', new Error('down'));
-  const flag = createStopFlag(fakeBucket({ ...(before && { before }) }), KEYS.stop);
+  const flag = createStopFlag(fakeBucket({ before }), KEYS.stop);
 
   await expect(flag.read()).rejects.toThrow('down');
   expect(await flag.read()).toBeUndefined();

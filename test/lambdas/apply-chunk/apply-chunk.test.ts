@@ -364,7 +364,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('a failed write of the stop flag after a 403: stores the result of the line', async () => {
-    const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
+    const before = failing('putOnce', KEYS.stop, DOWN);
     const { store, invoke } = chunkWorld(2, () => 403, { before, scope: 'openid' });
 
     expect(await invoke()).toMatchObject({ outcome: 'CONTINUE', waits: 0 });
@@ -373,7 +373,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('a failed write of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
-    const before = failing('putOnce', KEYS.failures, DOWN) ?? (() => {});
+    const before = failing('putOnce', KEYS.failures, DOWN);
     const { store, sent, stateWith, invoke } = chunkWorld(2, () => 404, { before });
 
     const answer = await invoke(stateWith({ stopAfterFailures: 1 }));
@@ -384,7 +384,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('ends in StorageUnavailable if the results cannot be stored', async () => {
-    const { invoke } = chunkWorld(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) ?? (() => {}) });
+    const { invoke } = chunkWorld(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) });
 
     await failureOf(invoke(), 'StorageUnavailable');
   });

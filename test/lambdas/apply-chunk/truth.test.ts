@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import { RunError } from '../../../core/errors.ts';
 import { chunkWorld, inputOf, KEYS, sleepingDeps, summarised } from '../../support/batches.ts';
-import type { FakeBucket } from '../../support/fake-bucket.ts';
+import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
 import { expectTexts } from '../../support/screen.ts';
 
 /** Checks the result of a whole batch after faults in several invocations. */
 
 const NO_CONNECTION = new RunError('CrmUnavailable', 'No connection.');
+const DOWN = new RunError('StorageUnavailable', 'Down.');
 
 const brief = (results: ResultLine[]) =>
   results.map(({ outcome, error, status, attempts }) => [outcome, error, status, attempts]);
@@ -52,6 +53,16 @@ test('lines that a dead function may have sent stay UNKNOWN except for those tha
 
   const outcomes = (await summarised(met)).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(['APPLIED', 'APPLIED', 'UNKNOWN', 'UNKNOWN', 'NOT_SENT', 'NOT_SENT']);
+});
+
+test('they also stay UNKNOWN if the next invocation ends between two lines', async () => {
+  const met = chunkWorld(4, () => 404, { before: failing('putOnce', KEYS.failures, DOWN) });
+  met.store.put(KEYS.claim(1, 1), dead(3));
+
+  await met.step(met.stateWith({ stopAfterFailures: 9 }));
+
+  const outcomes = (await summarised(met)).map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['UNKNOWN', 'UNKNOWN', 'UNKNOWN', 'NOT_SENT']);
 });
 
 test('a bucket that loses the answer to a claim leaves no line UNKNOWN', async () => {

@@ -190,6 +190,6 @@ test('ends in StorageConflict for another index, and passes StorageUnavailable t
   await failureOf(validate(), 'StorageConflict');
 
   const down = new RunError('StorageUnavailable', 'Down.');
-  const troubled = world(inputOf(1), { before: failing('putOnce', '_started', down) ?? (() => {}) });
+  const troubled = world(inputOf(1), { before: failing('putOnce', '_started', down) });
   await failureOf(troubled.validate(), 'StorageUnavailable');
 });
