@@ -8,10 +8,8 @@ import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import type { Invocation } from '../../../core/step/step.ts';
 import { RECORDER, type StepName } from '../../../core/step/steps.ts';
-import type { UploadBucket } from '../../../core/storage/upload.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import type { Table } from '../../../lambdas/create-export/export-record.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
@@ -55,14 +53,10 @@ export class PlatformError extends Error {
 
 /** The external systems that the real steps use. */
 export interface World {
-  /** Answers a call to the CRM, or throws as the client would; or a client of a sandbox. */
-  crm: ((template: string) => unknown) | CrmClient;
+  /** Answers a call to the CRM, or throws as the client would. */
+  crm: (template: string) => unknown;
   /** The transfer. Default: stores an empty file. */
   transfer?: DownloadFileDeps['transfer'];
-  /** Operations of the bucket that differ from those of an empty one. */
-  bucket?: Partial<UploadBucket>;
-  /** Claims and exports of earlier runs; default: an empty table. */
-  table?: Table;
 }
 
 /** The deployed steps in a made-up world. Jitter draws the shortest waits. */
@@ -86,22 +80,18 @@ const handlers = {
 };
 
 function clients(world: World) {
-  const bucket: UploadBucket = { ...fakeBucket(), ...world.bucket };
+  const bucket = fakeBucket();
+  const crm: CrmClient = { call: async (call, schema) => z.parse(schema, world.crm(requestOf(call).template)) };
   return {
-    crm: clientOf(world.crm),
+    crm,
     bucket,
     hashKey: async () => 'k'.repeat(64),
-    table: world.table ?? tableOf(),
+    table: tableOf(),
     read: bucket.read,
     store: NO_STORE,
-    transfer: world.transfer ?? fakeTransfer(),
+    transfer: world.transfer ?? fakeTransfer,
     abortUpload: async () => {},
   };
-}
-
-function clientOf(crm: World['crm']): CrmClient {
-  if (typeof crm !== 'function') return crm;
-  return { call: async (call, schema) => z.parse(schema, crm(requestOf(call).template)) };
 }
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
