@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { builtInFormat, formatOf, numberText, unescaped } from '../../../core/spreadsheet/cell-text.ts';
+import { rowsOf } from '../../support/rows.ts';
 
 describe('numbers', () => {
   test.each([
@@ -54,42 +55,24 @@ describe('dates', () => {
 });
 
 describe('formats', () => {
-  test.each([
-    ['General', 'number'],
-    ['0.00', 'number'],
-    ['#,##0.00\\ "ש"', 'number'],
-    ['[$₪-40D] #,##0.00;[Red]-#,##0.00', 'number'],
-    ['0 "days"', 'number'],
-    ['"d"0', 'number'],
-    ['0\\h', 'number'],
-    ['_(* #,##0_);_(* (#,##0)', 'number'],
-    ['_d0', 'number'],
-    ['0.00E+00', 'number'],
-    ['@', 'number'],
-    ['[Red]0;[Blue]0', 'number'],
-    ['0;yyyy', 'number'],
-    ['Standard', 'number'],
-    ['Estándar', 'number'],
-    ['yyyymmdd', 'date'],
-    ['JJJJMMTT', 'date'],
-    ['yyyy-mm-ddThh:mm', 'moment'],
-    ['CHF #,##0', 'number'],
-    ['0.0 mmHg', 'number'],
-    ['DKK General', 'number'],
-    ['#,##0\\ [$HUF]', 'number'],
-    ['yyyy-mm-dd', 'date'],
-    ['DD/MM/YYYY', 'date'],
-    ['mmm', 'date'],
-    ['[$-40D]dd" ב"mmmm yyyy;@', 'date'],
-    ['[$-F800]dddd, mmmm dd, yyyy', 'date'],
-    ['d/m/yy h:mm', 'moment'],
-    ['yyyy\\-mm\\-dd"T"hh:mm:ss.000', 'moment'],
-    ['hh:mm', 'time'],
-    ['mm:ss.0', 'time'],
-    ['[$-F400]h:mm:ss\\ AM/PM', 'time'],
-    ['[h]:mm:ss', 'duration'],
-    ['[mm]:ss', 'duration'],
-  ])('%s shows a %s', (code, shown) => {
+  test.each(
+    rowsOf([
+      [
+        'number',
+        ...['General', '0.00', '#,##0.00\\ "ש"', '[$₪-40D] #,##0.00;[Red]-#,##0.00', '0 "days"', '"d"0', '0\\h'],
+        ...['_(* #,##0_);_(* (#,##0)', '_d0', '0.00E+00', '@', '[Red]0;[Blue]0', '0;yyyy', 'Standard', 'Estándar'],
+        ...['CHF #,##0', '0.0 mmHg', 'DKK General', '#,##0\\ [$HUF]'],
+      ],
+      [
+        'date',
+        ...['yyyymmdd', 'JJJJMMTT', 'yyyy-mm-dd', 'DD/MM/YYYY', 'mmm', '[$-40D]dd" ב"mmmm yyyy;@'],
+        ...['[$-F800]dddd, mmmm dd, yyyy'],
+      ],
+      ['moment', 'yyyy-mm-ddThh:mm', 'd/m/yy h:mm', 'yyyy\\-mm\\-dd"T"hh:mm:ss.000'],
+      ['time', 'hh:mm', 'mm:ss.0', '[$-F400]h:mm:ss\\ AM/PM'],
+      ['duration', '[h]:mm:ss', '[mm]:ss'],
+    ]),
+  )('a %s is shown by %s', (shown, code) => {
     expect(formatOf(code).shown).toBe(shown);
   });
 

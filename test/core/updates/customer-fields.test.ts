@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { customerFieldsSchema, FIELD_RULES, type FieldKind, ofOneFund } from '../../../core/updates/customer-fields.ts';
 import { type DocumentedField, documentedFields } from '../../../sandbox/api/customer-rules.ts';
+import { rowsOf } from '../../support/rows.ts';
 
 const KINDS: Record<string, FieldKind> = {
   boolean: 'flag',
@@ -69,59 +70,44 @@ describe('absent, null and a value', () => {
   });
 });
 
-test.each<[string, unknown]>([
-  ['gender', '1'],
-  ['gender', 4],
-  ['gender', 1.5],
-  ['gender', true],
-  ['smoker', 'true'],
-  ['smoker', 1],
-  ['notes', 5],
-  ['height', 2 ** 31],
-  ['height', 1.5],
-  ['height', '180'],
-  ['monthlyRevenue', Number.POSITIVE_INFINITY],
-  ['monthlyRevenue', '1'],
-  ['birthDate', '2023-02-29'],
-  ['birthDate', '1990-1-1'],
-  ['birthDate', '1990-01-01T00:00:00Z'],
-  ['customerServiceContactDate', '2026-11-21T10:00:00'],
-  ['customerServiceContactDate', '2026-11-21T10:00'],
-  ['customerServiceContactDate', '2026-11-21 10:00Z'],
-  ['customerServiceContactDate', '2026-11-21T24:00:00Z'],
-  ['customerServiceContactDate', '2026-02-30T10:00:00Z'],
-  ['cellNumber', '0501234567'],
-  ['cellNumber', '+972501'],
-  ['cellNumber', '+1234567890123456'],
-  ['cellNumber', '+972 50 123 4567 ext. 3'],
-  ['cellNumber', '+972501234567\n'],
-  ['cellNumber', '972+501234567'],
-  ['classId', '123'],
-  ['customFields', { present: 1 }],
-  ['customFields', { present: true, more: 1 }],
-])('%s refuses %j, because values are not converted', (name, value) => {
+test.each(
+  rowsOf<string, unknown>([
+    ['gender', '1', 4, 1.5, true],
+    ['smoker', 'true', 1],
+    ['notes', 5],
+    ['height', 2 ** 31, 1.5, '180'],
+    ['monthlyRevenue', Number.POSITIVE_INFINITY, '1'],
+    ['birthDate', '2023-02-29', '1990-1-1', '1990-01-01T00:00:00Z'],
+    [
+      'customerServiceContactDate',
+      ...['2026-11-21T10:00:00', '2026-11-21T10:00', '2026-11-21 10:00Z', '2026-11-21T24:00:00Z'],
+      ...['2026-02-30T10:00:00Z'],
+    ],
+    [
+      'cellNumber',
+      ...['0501234567', '+972501', '+1234567890123456', '+972 50 123 4567 ext. 3', '+972501234567\n', '972+501234567'],
+    ],
+    ['classId', '123'],
+    ['customFields', { present: 1 }, { present: true, more: 1 }],
+  ]),
+)('%s refuses %j, because values are not converted', (name, value) => {
   expect(customerFieldsSchema.safeParse({ [name]: value }).success).toBe(false);
 });
 
-test.each<[string, unknown]>([
-  ['height', -(2 ** 31)],
-  ['monthlyRevenue', 0.1],
-  ['monthlyRevenue', -1e300],
-  ['monthlyRevenue', 2 ** 60],
-  ['birthDate', '2024-02-29'],
-  ['customerServiceContactDate', '2026-11-21T10:00:00Z'],
-  ['customerServiceContactDate', '2026-11-21T10:00:00.5+02:00'],
-  ['customerServiceContactDate', '2026-11-21T10:00Z'],
-  ['customerServiceContactDate', '2026-11-21T10:00+02:00'],
-  ['customerServiceContactDate', '2024-02-29T23:59:59.123456789-0330'],
-  ['cellNumber', '+972501234567'],
-  ['cellNumber', '+1234567'],
-  ['cellNumber', '+972 (50) 123-45.67'],
-  ['cellNumber', '+(972) 50-1234567'],
-  ['customFields', {}],
-  ['customFields', { present: true }],
-  ['customFields', { present: false }],
-  ['kupatHolimComplementary', 41],
-])('%s may be %j', (name, value) => {
+test.each(
+  rowsOf<string, unknown>([
+    ['height', -(2 ** 31)],
+    ['monthlyRevenue', 0.1, -1e300, 2 ** 60],
+    ['birthDate', '2024-02-29'],
+    [
+      'customerServiceContactDate',
+      ...['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.5+02:00', '2026-11-21T10:00Z', '2026-11-21T10:00+02:00'],
+      ...['2024-02-29T23:59:59.123456789-0330'],
+    ],
+    ['cellNumber', '+972501234567', '+1234567', '+972 (50) 123-45.67', '+(972) 50-1234567'],
+    ['customFields', {}, { present: true }, { present: false }],
+    ['kupatHolimComplementary', 41],
+  ]),
+)('%s may be %j', (name, value) => {
   expect(customerFieldsSchema.parse({ [name]: value })).toEqual({ [name]: value });
 });

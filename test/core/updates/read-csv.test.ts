@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { CSV, csvToJsonl } from '../../../core/updates/read-csv.ts';
 import { readUpdates } from '../../../core/updates/read-updates.ts';
 import { failureOf } from '../../support/failures.ts';
+import { rowsOf } from '../../support/rows.ts';
 import { expectTexts } from '../../support/screen.ts';
 import { allOf, bytesOf, entriesOf, idOf, problemsText, textOf } from './support/lines.ts';
 
@@ -44,28 +45,15 @@ test('reads an empty cell as absent, quoted or not, and \\N as null only without
   ]);
 });
 
-test.each([
-  ['gender', '01'],
-  ['gender', '1.0'],
-  ['gender', ' 1'],
-  ['gender', 'male'],
-  ['height', '1e2'],
-  ['height', '+180'],
-  ['height', '-0'],
-  ['height', '2147483648'],
-  ['height', '99999999999999999999'],
-  ['smoker', 'TRUE'],
-  ['smoker', '1'],
-  ['smoker', 'yes'],
-  ['monthlyRevenue', '"1,000"'],
-  ['monthlyRevenue', '.5'],
-  ['monthlyRevenue', 'NaN'],
-  ['monthlyRevenue', 'Infinity'],
-  ['monthlyRevenue', '1e400'],
-  ['monthlyRevenue', '0x10'],
-  ['birthDate', '29/02/2024'],
-  ['birthDate', 'null'],
-])('%s refuses the cell %s, because values are not converted', async (field, cell) => {
+test.each(
+  rowsOf([
+    ['gender', '01', '1.0', ' 1', 'male'],
+    ['height', '1e2', '+180', '-0', '2147483648', '99999999999999999999'],
+    ['smoker', 'TRUE', '1', 'yes'],
+    ['monthlyRevenue', '"1,000"', '.5', 'NaN', 'Infinity', '1e400', '0x10'],
+    ['birthDate', '29/02/2024', 'null'],
+  ]),
+)('%s refuses the cell %s, because values are not converted', async (field, cell) => {
   expect(await entriesOf('csv', csv(field, cell))).toMatchObject([{ line: 2, field }]);
 });
 
