@@ -73,12 +73,15 @@ export async function downloadTo(
 export async function downloadInto(target: Target, manifest: Manifest, stream: Writable): Promise<void> {
   const file = await storedFile(target, manifest);
   const total = { ...NOTHING };
+  // Not `errored`: standard output forgets its error, because a program may write to it again.
+  const failed: Error[] = [];
+  stream.once('error', (error) => failed.push(error));
   try {
     await pipeline(measured(bytesFrom(target, file, 0), total), stream, { end: false });
     await new Promise<void>((resolve, reject) => stream.write('', (error) => (error ? reject(error) : resolve())));
   } catch (error) {
-    const { errored } = stream;
-    throw errored && errored === error ? fileError(`Unusable output: ${unwrittenText(errored)}`, error) : error;
+    const own = failed.find((one) => one === error);
+    throw own ? fileError(`Unusable output: ${unwrittenText(own)}`, error) : error;
   }
   if (crc32Text(total.crc32) !== manifest.file.crc32)
     throw fileError(`Unusable output: ${corruptText(manifest, total.crc32)}`);

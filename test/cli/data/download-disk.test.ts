@@ -29,13 +29,15 @@ async function setting(trouble?: (response: ServerResponse) => unknown) {
   return { ...cloud, manifest, path, args, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
-/** Runs the command on a disk with so many blocks of 512 bytes per file; in 200, the last chunk fits only partly. */
-async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}): Promise<CliResult> {
-  const script = 'ulimit -f "$1"; out="$2"; shift 2; exec "$@" > "$out"';
+/** Runs the command on a disk with so many blocks of 1024 bytes per file; in 100, the last chunk fits only partly. */
+async function onFullDisk(args: string[], { output = '/dev/null', blocks = 100 } = {}): Promise<CliResult> {
+  return inShell(`ulimit -f ${blocks}; exec "$@" > ${output}`, args);
+}
+
+/** Runs the command in a shell. @param script has the command in its arguments */
+async function inShell(script: string, args: string[]): Promise<CliResult> {
   const command = [process.execPath, join(PROJECT, 'cli/main.js'), ...args];
-  const child = spawn('sh', ['-c', script, 'sh', String(blocks), output, ...command], {
-    env: { ...process.env, ...WITHOUT_AWS },
-  });
+  const child = spawn('bash', ['-c', script, 'bash', ...command], { env: { ...process.env, ...WITHOUT_AWS } });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const stderr = await text(child.stderr);
   return { code: (await ended) ?? -1, stdout: '', stderr, shown: stderr };
@@ -56,6 +58,15 @@ test('on a full disk, the download fails, and leaves no file with its final name
     ['a disk that accepts only the beginning', notWhole],
     ['standard output that is a file on such a disk', output],
   ]);
+});
+
+test('to a pipe whose reader ends early, the output is reported as unusable', async () => {
+  const { args } = await setting();
+
+  expect(await inShell('set -o pipefail; "$@" -o - | true', args)).toMatchObject({
+    code: 1,
+    stderr: 'Unusable output: the program that read the file stopped before the end.\n',
+  });
 });
 
 /** What happens to the part before or during a download, the exit code, and what is in the folder afterwards. */
