@@ -5,7 +5,7 @@ import { compareRuns } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { provenBatches, type Reading, type StoredRecord, unreadableReason } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
-import { isReadFormat } from '../../core/gate/facts.ts';
+import { isEmptyFile, isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Target } from '../support/target.ts';
@@ -97,9 +97,9 @@ export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'ru
   );
 }
 
-/** The column names of a file: its header, or the requested columns if it has no header; `null` = not known. */
+/** The column names of a file: its header, or the requested columns if it has none or is empty; `null` = not known. */
 export function namesOf({ file, run }: Pick<Manifest, 'file' | 'run'>): string[] | null {
-  return file.header ?? (file.content?.headed === false ? run.request.columns : null);
+  return file.header ?? (file.content?.headed === false || isEmptyFile(file) ? run.request.columns : null);
 }
 
 /**

@@ -63,7 +63,7 @@ function warningsOf(subject: Subject): string[] {
   const { comparedWith, unreadable, ofDate } = history;
   const { irregular = 0, headed } = facts.content ?? {};
   const warnings: [holds: boolean, warning: string][] = [
-    [facts.rows === 0, 'The file has no rows.'],
+    [facts.rows === 0 && !isEmptyFile(facts), 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnWarnings(subject),
     [

@@ -201,6 +201,14 @@ test('without a column id, diff compares only columns, rows and bytes, unless --
   expect(await differences('--key', 'mail')).toMatchObject({ keys: { column: 'mail', ...counts(1, 1, 0).keys } });
 });
 
+test('an empty file lacks every key of the other, and no column', async () => {
+  const { differences } = await between(
+    { content: 'id,name\n1,a\n2,b\n' },
+    { content: '', file: { format: null, rows: 0, header: null, content: null } },
+  );
+  expect(await differences()).toMatchObject({ columns: { removed: [] }, to: { rows: 0 }, ...counts(0, 2, 0) });
+});
+
 describe('diff without dates', () => {
   /** Three nights, and a file of the last one that a check has stopped. */
   async function nights() {
