@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { commandFor, entityArgument, quoted } from '../support/command-options.ts';
+import { cannotWriteText, commandFor, entityArgument, quoted } from '../support/command-options.ts';
 import { capitalized, withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, usageError } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -127,7 +127,6 @@ function writeNew(file: string, text: string): void {
     if (code === 'EEXIST') throw usageError(`${file} exists: init overwrites no file.`, error);
     // An incomplete file would look like a configuration. A file that this command could not open is not its own.
     if (syscall !== 'open') rmSync(file, { force: true });
-    const advice = 'name a file elsewhere with --configuration';
-    throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });
+    throw new CommandError(cannotWriteText(file, error, '--configuration'), ENVIRONMENT, { cause: error });
   }
 }

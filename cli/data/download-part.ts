@@ -1,12 +1,12 @@
-import { constants, createWriteStream, existsSync, fstatSync } from 'node:fs';
+import { constants, createWriteStream, fstatSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { measured } from '../../core/updates/lines.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
+import { cannotWriteText } from '../support/command-options.ts';
 import { CommandError, usageError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { bytesFrom, corruptText, storedFile } from './stored-file.ts';
@@ -114,7 +114,7 @@ export async function openPart(
 ) {
   await refuseExisting(path, force);
   const cannot = (error: unknown) => {
-    throw error instanceof CommandError ? error : usageError(cannotText(path, error), error);
+    throw error instanceof CommandError ? error : usageError(cannotWriteText(`${path}.part`, error, '-o'), error);
   };
   const partPath = `${path}.part`;
   const unlock = await lockPart(partPath).catch(cannot);
@@ -180,11 +180,4 @@ export async function refuseExisting(path: string, force: boolean): Promise<void
   const standing = await stat(path).catch(() => undefined);
   if (standing?.isDirectory()) throw usageError(`${path} is a directory: name a file in it.`);
   if (standing && !force) throw usageError(`${path} already exists: name another file, or add --force.`);
-}
-
-function cannotText(path: string, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT' && !existsSync(dirname(path)))
-    return `There is no directory ${dirname(path)}: create it first.`;
-  return `${path}.part cannot be written (${code || 'unknown error'}): name a file elsewhere with -o.`;
 }

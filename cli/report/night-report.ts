@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { type Nights, nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
-import { commandFor, pathArgument } from '../support/command-options.ts';
+import { cannotWriteText, commandFor, pathArgument } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
 import { usageError } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
@@ -32,7 +32,7 @@ export async function report({ output = pathArgument('report.html'), nights, ...
   const page = reportPage(data, warnings);
   if (output === '-') return writeText(process.stdout, page);
   await writeFile(output, page).catch((error: unknown) => {
-    throw usageError(`${output} cannot be written: name a file elsewhere with -o.`, error);
+    throw usageError(cannotWriteText(output, error, '-o'), error);
   });
   printOut(`${headlineOf(data).text} (${deployment}). The report: ${output}`);
 }

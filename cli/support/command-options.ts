@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -101,4 +102,12 @@ export function pathArgument(path: string): string {
 
 export function outputArgument(path: string): string {
   return path === '-' ? path : pathArgument(path);
+}
+
+/** Why a file of this machine cannot be written. @param option names another file */
+export function cannotWriteText(path: string, error: unknown, option: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'ENOENT' && !existsSync(dirname(path)))
+    return `There is no directory ${dirname(path)}: create it first.`;
+  return `${path} cannot be written (${code}): name a file elsewhere with ${option}.`;
 }

@@ -27,7 +27,7 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../../core/storage/upload.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { executionOf, failureText, outcomeWord, type Run, readInput, runOf } from '../runs/run.ts';
-import { commandFor } from '../support/command-options.ts';
+import { cannotWriteText, commandFor } from '../support/command-options.ts';
 import { usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -107,7 +107,7 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
     if (code === 'EEXIST') throw usageError(`${path} already exists and is not overwritten.`, error);
     // An incomplete file would look complete, so it is removed.
     await rm(path, { force: true });
-    throw typeof code === 'string' ? usageError(`${path} cannot be written (${code}).`, error) : error;
+    throw typeof code === 'string' ? usageError(cannotWriteText(path, error, '--failed-to'), error) : error;
   });
   if ((await stat(path)).size > 0) return;
   await rm(path);
