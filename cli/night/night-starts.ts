@@ -5,8 +5,8 @@ import { nextStarts, type Start, type Timing } from '../../core/schedule/next-st
 
 /** The past starts of nights, according to the schedules. */
 
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
+export const HOUR_MS = 60 * 60_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** A night begins with its first start, and all starts of its date are within this time. */
 const NIGHT_MS = 12 * HOUR_MS;

@@ -13,6 +13,7 @@ import { clientSettings, connect, lazyClients, type Target, type TargetOptions }
 import { painterOf, printableLine, SIGNS, textTable } from '../support/text.ts';
 import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
 import { gatherFacts } from './night-facts.ts';
+import { DAY_MS } from './night-starts.ts';
 
 interface StatusOptions extends TargetOptions {
   allDeployments?: boolean;
@@ -79,7 +80,6 @@ export type Status = z.infer<typeof statusSchema>;
 
 /** Number of nights to read: a run may take up to two days. */
 const NIGHTS = 3;
-const DAY_MS = 86_400_000;
 
 /** @param options select the deployment; commands in the advice repeat them */
 async function statusOf(target: Target, { date, ...place }: StatusOptions, now: Date): Promise<Status> {

@@ -13,7 +13,7 @@ import { withPlace } from '../support/command-text.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { SIGNS, type Tone } from '../support/text.ts';
 import type { Attempt, Facts } from './night-facts.ts';
-import { firstStartNeeded, lastNightOf, lastOf, startsOf } from './night-starts.ts';
+import { DAY_MS, firstStartNeeded, HOUR_MS, lastNightOf, lastOf, startsOf } from './night-starts.ts';
 
 /**
  * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files
@@ -41,9 +41,6 @@ export const CELLS = {
 } satisfies Record<string, { sign: string; word: string; tone: Tone }>;
 export type NightOutcome = keyof typeof CELLS;
 export const NIGHT_OUTCOMES = Object.keys(CELLS) as [NightOutcome, ...NightOutcome[]];
-
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
 
 export interface Cell {
   entity: Entity;
@@ -102,11 +99,12 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
     const files = filesOf(facts).filter((run) => run.entity === entity);
     const runs = [...files, ...attempts.filter((run) => run.entity === entity)];
     const timing = timingOf(configured, entity);
-    const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
+    const coming = nextStarts(timing, now, 1);
+    const starts = coming ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
     const history = { facts, entity, starts, since, newest: lastOf(runs.map(({ date }) => date)) ?? '' };
     const last = asked === undefined ? lastCellOf(history, night) : cellOf(history, asked);
     const rule = facts.rules[entity];
-    const next = (rule === 'on' && starts.find(({ at }) => at > now)) || null;
+    const next = (rule === 'on' && coming?.[0]) || null;
     const failed = last.missing || asked !== undefined ? null : failedSince(history, files);
     return { entity, rule, next, failedSince: failed, last, cells: dates.map((date) => cellOf(history, date)) };
   });

@@ -160,6 +160,7 @@ test('each kind of night has its own headline', async () => {
     ['an incomplete night with its record', recorded],
     ['a past date', pastNight(), '--date', '2026-11-18'],
     ['a future date', deployed({}), '--date', '2026-11-21'],
+    ['a date of another century', deployed({}), '--date', '1999-01-01'],
     ['a run has failed since', deployed(whole, failedSince())],
     ['a published file with a warning', warned],
     ['the grant is dead', deployed(whole, grant(DEAD))],
