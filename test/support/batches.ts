@@ -20,6 +20,7 @@ import { meaningOf, readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { RunError } from '../../core/errors.ts';
+import { wholeAnswer } from '../../core/http/whole-answer.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
@@ -186,8 +187,7 @@ export function fakeExchange(
         return { answer: undefined, outcome: 'unknown', error, token };
       }
       const { response, trouble } = repliedBy(answer, call);
-      const { status, ok, headers } = response;
-      const whole = { status, ok, headers, body: await response.text() };
+      const whole = await wholeAnswer(async () => response, { milliseconds: 60_000, bytes: 1_000_000 });
       const read = readAnswer(whole, { call, accessToken: CANARY }, `/customers/${call.id}`);
       const { outcome, error } = meaningOf({ call, answer: read, scope }, new Date(NOW));
       return { answer: read, outcome, error: trouble ?? error, token };
