@@ -128,7 +128,7 @@ function headerWarnings({ header: { names, counts }, seemsHeaded }: Csv, headerl
 }
 
 const BLANK = 0x20;
-/** Separators that may split the rows of a file of one column. */
+/** Separators that may split rows of one cell. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|', '^', '~'];
 
 /** Counts the records of a CSV file, chunk by chunk. */
@@ -159,7 +159,7 @@ class CsvCount {
   readonly #unnamedInside: boolean;
   /** Positions of unnamed columns that have values. */
   readonly #valued = new Set<number>();
-  /** Number of records with each other separator; `null` unless the file has one column and columns are left out. */
+  /** Number of records of one cell with each other separator; `null` if no columns are left out. */
   readonly #splits: Map<string, number> | null;
   /** The last record that was decoded, and its place in the text. */
   #decoded = { place: 0, record: [] as readonly string[], column: 0, isKept: false };
@@ -176,7 +176,7 @@ class CsvCount {
     this.#named = headed === false ? first.length : first.findLastIndex(isFilled) + 1;
     this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
-    this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
+    this.#splits = expected.excepted.length > 0 ? new Map() : null;
     const header = headed === false ? [] : first;
     this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
@@ -250,7 +250,7 @@ class CsvCount {
     return { bytes: broken.bytes, row: Math.max(0, broken.record - above) };
   }
 
-  /** Whether another separator would split most rows of a file of one column. */
+  /** Whether another separator would split most rows, which have one cell. */
   get #isSplit(): boolean {
     return [...(this.#splits?.values() ?? [])].some((rows) => rows * 2 > this.records - 1);
   }
@@ -266,7 +266,8 @@ class CsvCount {
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
     if (records > 1) this.#judge(record);
-    if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regularWidth = this.#width;
+    const isJudged = this.#splits && this.#width === 1;
+    if (this.#valued.size === this.#unnamed.length && !isJudged) record.regularWidth = this.#width;
   }
 
   /** Checks a record below the first one. */
@@ -285,7 +286,7 @@ class CsvCount {
     headers.count(found);
     this.#findErrorText(record);
     if (this.#valued.size < this.#unnamed.length) this.#findUnnamedValues(record);
-    if (this.#splits) this.#findSplit(block.subarray(from, to), this.#splits);
+    if (this.#splits && cells === 1) this.#findSplit(block.subarray(from, to), this.#splits);
   }
 
   #textsOf(record: Scanner): readonly string[] {

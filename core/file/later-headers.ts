@@ -232,8 +232,7 @@ export class LaterHeaders {
   #isAfterCut(record: readonly string[]): boolean {
     const [first = '', ...others] = this.#cells;
     const [cell = '', ...after] = record.slice(-this.#cells.length);
-    const isSame = folded(cell).endsWith(folded(first)) && foldedRecord(after) === foldedRecord(others);
-    return isSame && others.length >= EXACT_NAMES;
+    return others.length > 1 && folded(cell).endsWith(folded(first)) && foldedRecord(after) === foldedRecord(others);
   }
 
   /** Judges a record by the other rules for hidden columns. @param cells those with a text */

@@ -92,6 +92,7 @@ test.each<Case>([
   ['a row longer than the header', `${FILE}1,a,2,${CANARY}\n2,b,3,\n`, LEFT_OUT],
   ['records above the header', rows(3) + FILE, LEFT_OUT],
   ['a record above the header', rows(1) + FILE, LEFT_OUT],
+  ['another separator than in the header', FILE.replace(HEADER, 'id;name;phone\n'), LEFT_OUT],
   ['records above it with blanks after commas', `a1, דנה, x${CANARY}\n`.repeat(3) + FILE, LEFT_OUT],
   ['a header below a title', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`, LEFT_OUT],
   ['a possible second column after a semicolon', `id\n${'1;31234\n'.repeat(50)}`, ONE_LEFT_OUT],
