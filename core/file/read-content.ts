@@ -47,16 +47,15 @@ export async function readContent(
   prove: (stored: StoredBytes) => void = () => undefined,
 ): Promise<ReadContent> {
   const { chunks, finish } = hashing(source);
-  const proven = async () => prove(await finish());
   const { maxBytes, secondsLeft } = reading;
   const budget = new ReadingBudget({ contentBytes: maxBytes, diskBytes: await freeDisk(), secondsLeft });
   try {
-    const { warnings, ...facts } = await readStored({ source, chunks, proven }, { ...reading, budget });
-    await proven();
+    const { warnings, ...facts } = await readStored(source, chunks, { ...reading, budget });
+    prove(await finish());
     return { facts: { bytes: source.size, ...facts }, warnings };
   } catch (error) {
     // The file may be damaged in storage, which is not the fault of the CRM. `prove` throws in this case.
-    if (error instanceof UnreadableFile) await proven();
+    if (error instanceof UnreadableFile) prove(await finish());
     throw errorOf(error, reading);
   }
 }
@@ -83,12 +82,6 @@ const NO_CONTENT: Content = {
   warnings: ['The file is empty.'],
 };
 
-interface Stored {
-  source: ByteSource;
-  chunks: AsyncGenerator<Uint8Array>;
-  /** Reads all stored bytes, and compares their size and CRC-32 with those of the received bytes. */
-  proven: () => Promise<void>;
-}
 type Context = Reading & { budget: ReadingBudget };
 
 /** The end of the message of a refusal: how the content is packed. */
@@ -96,7 +89,7 @@ type Packed = '' | ', compressed with gzip' | ', packed in a zip archive';
 const GZIPPED = ', compressed with gzip';
 const ZIPPED = ', packed in a zip archive';
 
-async function readStored({ source, chunks, proven }: Stored, context: Context): Promise<Content> {
+async function readStored(source: ByteSource, chunks: AsyncGenerator<Uint8Array>, context: Context): Promise<Content> {
   const stored = await startOf(chunks);
   if (isGzip(stored.first)) {
     const elsewhere = new Set<string>();
@@ -106,12 +99,7 @@ async function readStored({ source, chunks, proven }: Stored, context: Context):
     const read = await readStream(await startOf(counted(content, context)), GZIPPED, context);
     return { ...read, compression: 'gzip', content: withTexts(read.content, [...elsewhere]) };
   }
-  const judged = judgeStart(stored, context);
-  if (judged.result !== 'zip')
-    return readStream({ ...stored, chunks: counted(stored.chunks, context) }, '', context, judged);
-  await stored.close();
-  await proven();
-  return readZip(source, '', context);
+  return readStream({ ...stored, chunks: counted(stored.chunks, context) }, '', context, source);
 }
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, { budget }: Context): AsyncGenerator<Uint8Array> {
@@ -125,24 +113,18 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
   judgeContent(first, complete, expected);
 
 /**
- * Reads a stream to its end. A zip archive is unpacked to the disk first.
- * @param earlierJudgement the caller's judgement of the first bytes; by default, this function judges them
+ * Reads a stream to its end. A zip archive is unpacked to the disk first, unless `source` has its bytes.
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
-async function readStream(
-  start: Start,
-  packed: Packed,
-  context: Context,
-  earlierJudgement?: Judgement,
-): Promise<Content> {
+async function readStream(start: Start, packed: Packed, context: Context, source?: ByteSource): Promise<Content> {
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
-    const begins = earlierJudgement ?? judgeStart(start, context);
+    const begins = judgeStart(start, context);
     const judged = begins.result === 'compound' ? await judgeCompound(start.chunks, context.expected) : begins;
     if ('description' in judged) throw refused(`${judged.description}${packed}`, context, judged.part);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
-    if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
+    if (judged.result === 'zip') return await readArchive(start, packed, context, source);
     if (judged.result !== 'opaque') return NO_CONTENT;
     // Packed bytes may be damaged.
     for await (const _ of start.chunks);
@@ -152,8 +134,12 @@ async function readStream(
   }
 }
 
-async function readUnpacked(chunks: AsyncGenerator<Uint8Array>, packed: Packed, context: Context): Promise<Content> {
-  const { source, close } = await unpackToDisk(chunks, context.budget);
+async function readArchive(start: Start, packed: Packed, context: Context, stored?: ByteSource): Promise<Content> {
+  if (stored) {
+    await start.close();
+    return readZip(stored, packed, context);
+  }
+  const { source, close } = await unpackToDisk(start.chunks, context.budget);
   try {
     return await readZip(source, packed, context);
   } finally {

@@ -39,20 +39,13 @@ export async function readStored(
   );
 }
 
-/** Compares the stored bytes with those that DownloadFile received, and logs the reading time once. */
+/** Compares the stored bytes with those that DownloadFile received, and logs the reading time. */
 function proofOf({ key, bytes, crc32 }: StoredFile, { now, cpuMilliseconds, log, deployment }: Deps) {
   const began = { at: now().getTime(), cpu: cpuMilliseconds() };
-  let logged = false;
   return (stored: StoredBytes) => {
     const time = { milliseconds: now().getTime() - began.at, cpuMilliseconds: cpuMilliseconds() - began.cpu };
-    if (!logged) {
-      log.info('read', {
-        key,
-        bytes: stored.bytes,
-        ...throughput(stored.bytes, time, deployment.files.memoryMB.publish),
-      });
-    }
-    logged = true;
+    const speed = throughput(stored.bytes, time, deployment.files.memoryMB.publish);
+    log.info('read', { key, bytes: stored.bytes, ...speed });
     const found = crc32Text(stored.crc32);
     if (stored.bytes === bytes && found === crc32) return;
     const what = `The object at ${key} has ${stored.bytes} bytes with CRC-32 ${found}, but ${bytes} bytes with ${crc32} were received.`;
