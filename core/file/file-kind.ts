@@ -1,7 +1,6 @@
 import { constants, gunzipSync } from 'node:zlib';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import type { WrongPart } from '../errors.ts';
-import { partName } from '../spreadsheet/workbook.ts';
 import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, textStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
@@ -181,11 +180,11 @@ export type ZipKind =
   | { kind: 'other'; description: string };
 
 /** Files that macOS and Windows add when a person packs a file by hand. */
-const NOTES = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^\/?__MACOSX\//i;
+const NOTES = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^__MACOSX\//i;
 
 /** The kind of an archive, by its directory. */
 export function zipKind({ entries }: ZipArchive): ZipKind {
-  const names = entries.map(({ name }) => partName(name).toLowerCase());
+  const names = entries.map(({ name }) => name.toLowerCase());
   if (names.includes('[content_types].xml')) return { kind: 'office' };
   if (names.includes('mimetype') && names.includes('content.xml'))
     return { kind: 'other', description: 'an OpenDocument file' };

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { posix } from 'node:path';
 import { crc32 } from 'node:zlib';
 import {
   type Entry,
@@ -16,7 +17,7 @@ import type { ReadingBudget } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 export interface ZipEntry {
-  /** The name in the directory, with slashes. It may be any text: never use it as a path. */
+  /** The name in the directory, as `partName` returns it. It may be any text: never use it as a path. */
   name: string;
   /** Size of the content in bytes, by the directory. */
   size: number;
@@ -66,7 +67,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: to + descriptor, hasText });
   }
   return {
-    entries: entries.filter(({ name, size }) => !name.endsWith('/') || size > 0),
+    entries: entries.filter(({ name, size }) => !/(?:^|\/)$/.test(name) || size > 0),
     read,
     verify: async () => {
       for (const entry of entries) if (!extents.has(entry.listed)) for await (const _ of read(entry));
@@ -96,7 +97,12 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
 
 /** The name that an extra field gives, if there is one. Some writers do not mark UTF-8 by its flag. */
 const nameOf = ({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry) =>
-  getFileNameLowLevel(isUtf8(fileNameRaw) ? UTF8_FLAG : generalPurposeBitFlag, fileNameRaw, extraFields, false);
+  partName(
+    getFileNameLowLevel(isUtf8(fileNameRaw) ? UTF8_FLAG : generalPurposeBitFlag, fileNameRaw, extraFields, false),
+  );
+
+/** Normalises a name: some writers use a leading slash, or backslashes. */
+export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
 
 /** The flag for a name in UTF-8 (APPNOTE.TXT, 4.4.4). */
 const UTF8_FLAG = 0x800;
@@ -215,7 +221,8 @@ function holdsText(raw: Buffer, entry: Entry): boolean {
   return !isUsual || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
 }
 
-const isOfName = (name: string, entry: Entry) => name === nameOf(entry) && isAllowedName(entry.fileNameRaw.toString());
+const isOfName = (name: string, entry: Entry) =>
+  partName(name) === nameOf(entry) && isAllowedName(entry.fileNameRaw.toString());
 
 function hasTexts({ comment }: ZipFile, listed: Entry[]): boolean {
   // Names of files with content are judged together with their content.

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import type { ZipArchive, ZipEntry } from '../file/zip-archive.ts';
+import { partName, type ZipArchive } from '../file/zip-archive.ts';
 import { AllowedText } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
 import { readSharedStrings, SharedStrings } from './shared-strings.ts';
@@ -85,19 +85,14 @@ const MOST_STYLES = 200_000;
 const TYPES = '[content_types].xml';
 
 async function partsOf(archive: ZipArchive): Promise<Parts> {
-  const entries = new Map<string, ZipEntry>();
-  for (const entry of archive.entries) {
-    const name = partName(entry.name).toLowerCase();
-    if (entries.has(name)) throw new UnreadableFile('has several parts with the same name');
-    entries.set(name, entry);
-  }
+  const entries = new Map(archive.entries.map((entry) => [entry.name.toLowerCase(), entry]));
   const read = (part: string) => {
     const entry = entries.get(part.toLowerCase());
     if (!entry) throw new UnreadableFile('refers to a part that it does not have');
     return archive.read(entry);
   };
   return {
-    names: archive.entries.map(({ name }) => partName(name)),
+    names: archive.entries.map(({ name }) => name),
     typeOf: await readTypes(read(TYPES)),
     sizeOf: (part) => entries.get(part.toLowerCase())?.size ?? 0,
     read,
@@ -108,9 +103,6 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
     },
   };
 }
-
-/** Normalises the name of a part: some writers use a leading slash, or backslashes. */
-export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
 
 async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['typeOf']> {
   const byPart = new Map<string, string>();
