@@ -149,7 +149,7 @@ export class LaterHeaders {
   judgeText(text: string, afterGap: boolean): Verdict {
     if (!this.#hidden.mayMention(unescaped(text))) return 'none';
     const lines = text.split(LINE_BREAK);
-    const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
+    const found = lines.flatMap((line) => this.#judgeLine(line, afterGap));
     return strongest([...found, this.judgeCells([text])]);
   }
 
@@ -170,10 +170,9 @@ export class LaterHeaders {
     if (verdict === 'leftOut') this.counts.leftOutHeaders += 1;
   }
 
-  /** @param alone whether the text has only this line, which was then already judged as a single cell */
-  #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
+  #judgeLine(line: string, afterGap: boolean): Verdict[] {
     if (line.length > LONGEST_HEADER || !this.#hidden.mayMention(line)) return [];
-    const records = [...(alone ? [] : [[line]]), ...splitsOf(line).map(({ cells }) => cells)];
+    const records = [[line], ...splitsOf(line).map(({ cells }) => cells)];
     // A separator may consist of two signs. Then every second part is empty.
     const parts = records.filter(({ length }) => length <= 2 * this.#widest);
     const found = parts.map((record) => this.judge({ record, column: 0, isKept: true }, afterGap));
