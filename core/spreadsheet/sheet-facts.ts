@@ -169,17 +169,17 @@ async function findHeader(
     if (first.length === FIRST_ROWS) break;
   }
   const extents = first.flatMap((row) => extentOf(row, index) ?? []);
-  const listedRow = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
-  if (listedRow)
-    return { filled: true, header: { ...listedRow, allListed: true, header: headerOf(listedRow.cells, true, index) } };
-  const named = headerless ? undefined : extents.find(({ cells }) => namesMost(cells, index));
-  const wide = named ?? extents.find(({ cells }) => cells.length === index.width);
-  if (!wide) return { filled: first.length > 0, header: null };
-  const below = first.find(({ number }) => number > wide.number);
-  const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];
-  const header = headerOf(wide.cells, headerless ? false : headedByShape(wide.cells, second, index), index);
-  const number = headerless ? firstRecord(extents, wide) : wide.number;
-  return { filled: true, header: { ...wide, allListed: false, number, header } };
+  const headers = headerless ? [] : extents;
+  const listed = headers.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
+  const named = listed ?? headers.find(({ cells }) => namesMost(cells, index));
+  const found = named ?? extents.find(({ cells }) => cells.length === index.width);
+  if (!found) return { filled: first.length > 0, header: null };
+  const below = first.find(({ number }) => number > found.number);
+  const second = below ? cellsOf(below, found.first, found.cells.length) : [];
+  const headed = headerless ? false : named ? true : headedByShape(found.cells, second, index);
+  const number = headerless ? firstRecord(extents, found) : found.number;
+  const header = headerOf(found.cells, headed, index);
+  return { filled: true, header: { ...found, number, allListed: listed !== undefined, header } };
 }
 
 /** The range of a row from the first to the last cell with a visible text. */

@@ -45,6 +45,7 @@ const ONE = ['id,name,phone', '1,Dan,03'];
 const LEFT_OUT: Found = { given: { excepted: ['idNumber'] }, header: null };
 const OF_ABC: Found = { header: null, records: ['A,B,C', '1,Dan,03'] };
 const UNLISTED = { headed: true, unlisted: 1, unlistedPlaces: [3], rows: 1 };
+const SPARSE = ['id', null, 'name', null, 'phone', null, 'A', 'B'];
 const ALIKE = ['Dan', 'Ruth'].map((name) => [`${name}@example.com`, name, 'x']);
 
 test.each<[what: string, rows: Rows, content: object, found?: Found]>([
@@ -85,6 +86,12 @@ test.each<[what: string, rows: Rows, content: object, found?: Found]>([
   ['a left-out column', [[...HEADER, 'idNumber'], [1]], { headed: true, excepted: 1, width: 4 }, LEFT_OUT],
   ['a header of unlisted texts, as wide as requested', [['Report'], ['A', 'B', 'C'], DAN], UNKNOWN, OF_ABC],
   ['a header with an unlisted text', [['id', 'name', 'טלפון נייד'], DAN], UNLISTED, { header: null }],
+  [
+    'a header with unlisted texts and empty cells',
+    [SPARSE, DAN],
+    { ...UNLISTED, unlisted: 2, unlistedPlaces: [7, 8] },
+    { header: null },
+  ],
   ['a first row that looks like the row after it', ALIKE, { headed: false, rows: 2, unlisted: null }, { header: null }],
   [
     'rows without values, with a style or empty texts',
