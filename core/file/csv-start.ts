@@ -45,7 +45,7 @@ const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
 /** How many first records may be the header. A header with unlisted texts must name at least `FEWEST_NAMED` columns. */
-const FIRST_RECORDS = 20;
+export const FIRST_RECORDS = 20;
 const FEWEST_NAMED = 3;
 /** Matches the start of markup or JSON, also after invisible characters, a JavaScript call or the prefix `)]}`. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;

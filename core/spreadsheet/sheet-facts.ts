@@ -1,6 +1,6 @@
 import { type FieldIndex, fieldIndex, remembered } from '../columns/header.ts';
 import { countText } from '../count-text.ts';
-import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
+import { FIRST_RECORDS, type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
 import { errorWarnings, isErrorRow, isSheetError } from '../file/error-text.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
@@ -134,7 +134,7 @@ function noHeader({ columns: { length: width }, headerless, sheet }: Expected): 
   const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'} (the requested number)`;
   const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
   const part = headerless ? undefined : 'header';
-  return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_ROWS} rows of ${where}`, part);
+  return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_RECORDS} rows of ${where}`, part);
 }
 
 /** The header of a sheet, or its first record if the header is not known. */
@@ -148,9 +148,6 @@ interface SheetHeader {
   allListed: boolean;
   header: Header;
 }
-
-/** The header must be one of the first rows with a value, up to this number. */
-const FIRST_ROWS = 20;
 
 /**
  * Finds the header of a sheet. It is the first row with at least two filled cells (one if one column was requested)
@@ -166,7 +163,7 @@ async function findHeader(
   const first: SheetRow[] = [];
   for await (const row of rows) {
     first.push(row);
-    if (first.length === FIRST_ROWS) break;
+    if (first.length === FIRST_RECORDS) break;
   }
   const extents = first.flatMap((row) => extentOf(row, index) ?? []);
   const headers = headerless ? [] : extents;
