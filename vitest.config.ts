@@ -20,11 +20,6 @@ const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
 const ORDER = { together: 1, behind: 2 };
 /** One more than there are cores: much of it waits for processes and sockets. */
 const WORKERS = 3;
-/**
- * Collecting garbage takes an eighth of the time with Node's own settings: a small young generation, and a thread for each core,
- * which the other workers need.
- */
-const FEW_COLLECTIONS = ['--max-semi-space-size=64', '--single-threaded-gc'];
 /** CDK's check of every template takes seconds each time; `test/long/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
 /** A fifth of each synthesis: the stack traces of constructs and tokens. */
@@ -44,7 +39,6 @@ const WITHOUT_CLOUD = {
   expect: { poll: { timeout: 50 * SECONDS } },
   sequence: { groupOrder: ORDER.together },
   maxWorkers: WORKERS,
-  execArgv: FEW_COLLECTIONS,
   // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
   isolate: false,
   setupFiles: ['test/support/setup.ts'],
@@ -59,7 +53,6 @@ const WITH_CLOUD = {
   hookTimeout: 300 * SECONDS,
   sequence: { groupOrder: ORDER.together },
   maxWorkers: WORKERS,
-  execArgv: FEW_COLLECTIONS,
   isolate: false,
   // MiniStack answers 500 to whoever lists executions at the moment in which another one is started.
   env: { AWS_MAX_ATTEMPTS: '6' },
