@@ -97,9 +97,13 @@ async function exchange(call: CrmCall, deps: Connected): Promise<Exchange> {
       return token;
     },
   };
+  const began = deps.now().getTime();
   const first = await send(call, await timely.getAccessToken(), timely);
   const second = await repeated(first, 401, call, timely);
-  return repeated(second, 403, call, timely);
+  // The newer token may come from the secret, and the CRM may have ended it too. A token issued since is not replaced.
+  const isStored = second.token !== first.token && Date.parse(second.token.obtainedAt ?? '') < began;
+  const last = isStored ? await repeated(second, 401, call, timely) : second;
+  return repeated(last, 403, call, timely);
 }
 
 /** If there is another token, repeats a refused call. The CRM did not process it, so repeating a create is safe. */

@@ -6,6 +6,8 @@ export interface AccessToken {
   accessToken: string;
   /** The scopes of the token, separated by spaces, as the configuration spells them. */
   scope: string;
+  /** When the CRM issued the token. */
+  obtainedAt?: string;
 }
 
 interface Refused {
@@ -50,8 +52,8 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
     const { tokenSet } = cache;
     const isKept = tokenSet && tokenSet.tokens.accessToken !== reread && freshness(tokenSet) === 'fresh';
     cache.tokenSet = isKept ? tokenSet : await obtain(freshness, cache, deps);
-    const { accessToken, scope } = cache.tokenSet.tokens;
-    return { accessToken, scope };
+    const { accessToken, scope, obtainedAt } = cache.tokenSet.tokens;
+    return { accessToken, scope, obtainedAt };
   };
 }
 

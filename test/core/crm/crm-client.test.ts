@@ -93,6 +93,25 @@ test('a second 401 ends as AuthRefused, without a third call', async () => {
   expect(asked).toHaveLength(2);
 });
 
+test.each<[does: string, obtainedAt: string, third: Exchange[]]>([
+  ['replaced, if the secret contained it', '2026-11-19T22:00:00Z', [[`POST ${CREATE}`, { json: 'done' }]]],
+  ['not replaced, if it was issued for this call', '2026-11-20T01:00:00Z', []],
+])('a second token that is refused with 401 is %s', async (_, obtainedAt, third) => {
+  const server = await serverFor(REFUSED, REFUSED, ...third);
+  const asked: unknown[] = [];
+  const client = crmAt(`${server.url}/api/v1`, {
+    getAccessToken: async ({ rejected } = {}) => {
+      asked.push(rejected);
+      return { accessToken: `${CANARY}-${asked.length}`, scope: 'openid', obtainedAt };
+    },
+  });
+
+  const answer = client.call(create, z.unknown());
+  await (third.length > 0 ? answer : failureOf(answer, 'AuthRefused'));
+
+  expect(asked).toEqual([undefined, `${CANARY}-1`, `${CANARY}-2`].slice(0, 2 + third.length));
+});
+
 test('a 403 names the scopes of the token if no person has authorized since', async () => {
   const { answer, asked } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
 
