@@ -27,6 +27,8 @@ interface Sent {
 interface Level {
   /** The folded key that holds this object; empty for the whole body. */
   wrapper: string;
+  /** An object around this one repeats a sent field, so this is a part of the record. Its texts are not read as JSON. */
+  isPart: boolean;
   entries: [key: string, value: unknown][];
 }
 /** The sent fields by their folded names. */
@@ -93,9 +95,10 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
  */
 function wrappedIn(level: Level, sent: SentFields): Level[] {
   const { entries } = level;
-  const inner = entries.map(([key, value]) => objectsIn(key, value)).filter(([first]) => first !== undefined);
-  const named = (holds: (wrapper: string) => boolean) => inner.filter(([first]) => holds(first?.wrapper ?? ''));
   const hasSent = entries.some(([key, value]) => sent.has(key) && objectsIn(key, value).length === 0);
+  const isPart = level.isPart || hasSent;
+  const inner = entries.map(([key, value]) => objectsIn(key, value, isPart)).filter(([first]) => first !== undefined);
+  const named = (holds: (wrapper: string) => boolean) => inner.filter(([first]) => holds(first?.wrapper ?? ''));
   const usual = named((wrapper) => WRAPPERS.has(wrapper) && !(hasSent && AMBIGUOUS.test(wrapper)));
   if (usual.length > 0) return usual.flat();
   const all = named((wrapper) => !NO_RECORD.test(wrapper));
@@ -105,14 +108,8 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
 }
 
 const isFalse = worded(/^(?:0|f(?:alse)?|no?|לא)$/i);
-
-function hasNoSuccess({ entries }: Level): boolean {
-  return entries.some(([key, value]) => key === 'success' && isFalse(value));
-}
-
-function hasErrorIn({ entries }: Level): boolean {
-  return entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
-}
+const hasNoSuccess = ({ entries }: Level) => entries.some(([key, value]) => key === 'success' && isFalse(value));
+const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
 /**
  * Whether an object next to an error is the record. If it is, the CRM may have made the change.
@@ -129,7 +126,7 @@ function isRecordBesideError(level: Level, sent: SentFields, opened: ReadonlySet
   });
 }
 
-const ERROR_KEY = /^(?:.*[.:])?(?:has|is)?(?:err|fault|exception)|(?:errors?|fail(?:ed|ures?)?|rejected)(?:count)?$/;
+const ERROR_KEY = /^(?:.*[.:]|has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
@@ -145,23 +142,24 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],
 ];
 
-/** Whether an object without a record says that the call failed: `{ "status": "error" }`. */
-function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
+/** Whether an object outside of a record says that the call failed: `{ "status": "error" }`. */
+function isFailedEnvelope({ wrapper, isPart, entries }: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
   // In a wrapper, a word such as `failed` may be a value of the record, unless all keys describe the call.
   if (wrapper !== '' && !entries.every(([key, value]) => value === null || OF_REFUSAL.test(key) || opened.has(key)))
     return false;
-  if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+  if (isPart || entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
   const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
   const meanings = rows.map(([, , means]) => means);
   return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
 }
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
-function objectsIn(wrapper: string, value: unknown): Level[] {
-  const read = typeof value === 'string' && WRAPPERS.has(wrapper) ? jsonOrUndefined(value) : value;
+function objectsIn(wrapper: string, value: unknown, isPart = false): Level[] {
+  const read = typeof value === 'string' && WRAPPERS.has(wrapper) && !isPart ? jsonOrUndefined(value) : value;
   const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,
+    isPart,
     entries: Object.keys(one).map((key) => [folded(key), ownValue(one, key)]),
   }));
 }

@@ -89,6 +89,7 @@ test.each<[string, unknown]>([
   ['related customers, one of whom failed', { data: [{ id: ID }, { id: OTHER, error: 'x' }] }],
   ['the agent of the customer', { id: ID, agent: { id: OTHER, error: 'x' } }],
   ['an error four wrappers deep', { a: { b: { c: { d: { error: 'x' } } } } }],
+  ['a key that says there are no errors', { noErrors: true }],
   ['keys that every object inherits', JSON.parse('{"__proto__":{"error":"x"},"constructor":{"success":false}}')],
   ['an empty array', { data: [] }],
   ['objects that have no text', { success: { toString: 0 }, status: { toString: 0 }, code: { valueOf: 0 } }],
@@ -129,6 +130,16 @@ test.each<[string, unknown]>([
   ['the id of the request', { request: { id: OTHER }, person: { name: 'Dana' } }],
 ])('%s does not contradict a change', (_, body) => {
   expect(contradicts(body)).toBe(false);
+});
+
+test.each([
+  { items: [{ type: 'policy', status: 'rejected' }] },
+  { result: { status: 'failed', details: null } },
+  { data: { lastCall: { title: 'x' }, output: { code: 404 } } },
+  { payload: '{"city":"y"}' },
+])('an object inside of a record that repeats what was sent does not contradict the change: %j', (inside) => {
+  for (const body of [{ id: ID, city: 'x', ...inside }, { data: { city: 'x', ...inside } }])
+    expect(contradicts(body, { city: 'x' })).toBe(false);
 });
 
 test.each(
