@@ -106,6 +106,19 @@ test.each<[Operation, statuses: string, Outcome, RunErrorName, seconds: number |
   }
 });
 
+test.each<[status: number, code: string, RunErrorName]>([
+  [403, 'insufficient_scope', 'AuthRefused'],
+  [403, 'ACCESS_DENIED', 'AuthRefused'],
+  [400, 'unknown_field', 'CrmRejectedRequest'],
+  [422, 'validation_failed', 'CrmRejectedRequest'],
+])('a %i with the code %s is final even with Retry-After', async (status, code, name) => {
+  for (const call of [create, CALLS.status, CALLS.update]) {
+    const reply = Response.json({ code }, { status, headers: { 'retry-after': '7' } });
+
+    expect(await meaningFor(reply, call)).toMatchObject({ outcome: 'refused', error: { name } });
+  }
+});
+
 /** Bodies that say that the CRM is busy, as services write them. */
 const BUSY_BODIES = [
   { error: 'rate_limit_exceeded' },
