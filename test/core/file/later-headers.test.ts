@@ -50,6 +50,7 @@ describe('finds a header that names a left-out column', () => {
     ['by labels, numbered after a word', ['col1: מזהה', 'col2: Name', 'col3: National ID']],
     ['by labels, numbered', ['1) מזהה', '2) Name', '3) National ID']],
     ['after a word, beside an empty cell', ['lead_id', 'lead_name', 'lead_nationalId', '']],
+    ['in two cells, numbered, in capitals', ['ID 1', 'NATIONALID 2']],
     ['numbered, after a word', ['col9_id', 'col10_name', 'col11_nationalId']],
     ['after the name of the entity', ['lead_id', 'lead_name', 'lead_nationalId']],
     ['after it in small letters', ['leadid', 'leadname', 'leadnationalid']],
@@ -257,6 +258,13 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(smallWorkbook([COLUMNS, empty, row, ...below]), LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
   });
 
+  test('in brackets, by a name that is a word', async () => {
+    const expected = { ...LEFT_OUT, excepted: [{ name: 'owner', label: null }] };
+
+    expect(await headersIn(`${HEADER}${ROWS}[owner]\n`, expected)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(`${HEADER}${ROWS}1,Dana,Meeting,[owner]\n`, expected)).toEqual({ other: 0, leftOut: 0 });
+  });
+
   test('in a file of one column, with another separator', async () => {
     const text = `notes\n${'a\n'.repeat(40)}id;name;nationalId\n`;
 
@@ -320,6 +328,7 @@ describe('takes ordinary rows for no header', () => {
     ['cells that begin with one letter', ['Email', 'Emma', 'Eilat', 'Every national id']],
     ['cells that begin with one word', ['My email', 'My name', 'My notes on the national id']],
     ['cells that end alike', ['Email (home)', 'Phone (home)', 'asked for a national id (home)', '-']],
+    ['labels beside an empty cell', ['City', '', 'Email', 'Phone']],
     ['labels in brackets', ['[Email]', '[City]', '-', '[about the national id]']],
   ])('%s', async (_, cells) => {
     expect(await headersIn(`${HEADER}${ROWS}${quoted(cells)}\n`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
