@@ -206,25 +206,22 @@ export class LaterHeaders {
 
   /** Judges a record. */
   judge({ record, column, isKept = false }: LowerRecord, afterGap: boolean): Verdict {
-    const header = this.#cells;
-    const repeats = header.length > 0 && column === 0 && foldedRecord(record) === this.#header;
+    const repeats = this.#cells.length > 0 && column === 0 && foldedRecord(record) === this.#header;
     if (repeats) return isKept ? 'other' : 'repeated';
-    if (this.#isAfterCut(record)) return 'other';
     // A header of a narrower table may be padded with empty cells.
     const isPadded = this.#sparse || this.hides;
     const [first, last] = isPadded ? [record.findIndex(isFilled), record.findLastIndex(isFilled)] : [0, record.length];
-    const all = record.map((text, at) => ({ text, at, above: header[column + at] ?? '' }));
-    const lacks = all.some(
-      ({ text, at, above }) => at >= first && at <= last && !isFilled(text) && folded(above) !== '',
-    );
+    const all = record.map((text, at) => ({ text, at, above: this.#cells[column + at] ?? '' }));
+    const inside = all.slice(Math.max(first, 0), last + 1);
+    const lacks = inside.some(({ text, above }) => !isFilled(text) && folded(above) !== '');
     const filled = isPadded ? all.filter(({ text }) => isFilled(text)) : all;
     const nameOf = (text: string) => (this.hides ? this.#withoutDecoration(text, filled.length > 1) : text);
     const cells = filled.map(({ text, above }) => ({ text, above, name: nameOf(text) }));
-    const found = this.#readHeader(
-      cells.map(({ name }) => name),
-      { lacks, afterGap },
-    );
-    return found === 'none' && this.hides ? this.#judgeHidden(cells, { lacks, afterGap }) : found;
+    const names = cells.map(({ name }) => name);
+    const found = this.#readHeader(names, { lacks, afterGap });
+    const verdict = found === 'none' && this.hides ? this.#judgeHidden(cells, { lacks, afterGap }) : found;
+    // Last, because the first name may be that of a hidden column: `nationalId` ends with `id`.
+    return verdict === 'none' && this.#isAfterCut(record) ? 'other' : verdict;
   }
 
   /** Whether the header of a page follows a row that was cut off, so that its first name is the end of a cell. */
@@ -257,8 +254,7 @@ export class LaterHeaders {
     const named = read.filter(({ isNamed }) => isNamed);
     const different = new Set(named.map(({ field }) => field)).size;
     const hides = named.some(({ isHidden }) => isHidden);
-    const allNamed = named.length === cells.length;
-    if (cells.length <= EXACT_NAMES && !(hides && afterGap && allNamed)) {
+    if (cells.length <= EXACT_NAMES && !(hides && afterGap && named.length === cells.length)) {
       return cells.length > 0 && cells.every((cell) => this.#isName(cell, anySpelling)) ? this.#kindOf(cells) : 'none';
     }
     const isWhole = read.every(({ kind }) => kind !== 'unlisted') && !lacks && different === named.length;

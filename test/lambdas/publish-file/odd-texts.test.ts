@@ -89,6 +89,8 @@ test.each<Case>([
   belowWide('of two exact names', `id,nationalId,,,,,\n1,${CANARY},,,,,\n`),
   belowWide('with empty cells inside', `id,,,name,,,nationalId\n1,,,דנה,,,${CANARY}\n`),
   belowWide('of labels', `מזהה,שם,תעודת זהות,,,,\n${ROW},,,,\n`),
+  below('whose first name ends like the own one', `nationalId,name,phone\n${CANARY},a,05\n`),
+  below('whose unlisted name ends like the own one', `passport id,name,phone\n${CANARY},a,05\n`),
   ['a row longer than the header', `${FILE}1,a,2,${CANARY}\n2,b,3,\n`, LEFT_OUT],
   ['records above the header', rows(3) + FILE, LEFT_OUT],
   ['a record above the header', rows(1) + FILE, LEFT_OUT],
