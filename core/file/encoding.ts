@@ -303,7 +303,7 @@ const HIGH = 1 << 15;
 const IMPOSSIBLE = 1 << 30;
 const SIGNS = 1 << 31;
 const SUMMED = 1 << 14;
-const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}]${LETTER}`);
+const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}${GERESH}]${LETTER}`);
 const IMPOSSIBLE_KINDS = new RegExp(
   `${UNDEFINED}$|${LATIN}${LETTER}|[^${LETTER}${MARK}]${MARK}|[${MARK}${GERESH}]${SIGN}|${GERESH}${LATIN}`,
 );

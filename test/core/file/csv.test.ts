@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../core/file/read-content.ts';
 import type { Content } from '../../../core/gate/facts.ts';
+import { encodedAs } from '../../support/encoded.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 
@@ -37,6 +38,12 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
 
   expect(facts.content).toMatchObject(content);
   expect(warnings.join('\n')).toContain(warning);
+});
+
+test('a name with a gershayim shows that a short file is in windows-1255', async () => {
+  const { facts } = await judged(encodedAs('id,name\n1,כ\xd8ץ-לוי\n', 'windows-1255'));
+
+  expect(facts.dialect?.encoding).toBe('windows-1255');
 });
 
 test('counts unlisted texts of a header with their columns, and does not quote them', async () => {
