@@ -156,15 +156,15 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
   // A sentence with commas may look like a first record with few names.
   if (rowsAbove < (index.width < FEWEST_NAMED ? 1 : 0)) return undefined;
   const above = candidate.records.slice(0, rowsAbove);
-  const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
-  const isWide = (cells: string[]) => cells.filter(isFilled).length >= Math.max(width, NARROWEST_WITHOUT_NAMES);
+  const [header = [], below = []] = candidate.records.slice(rowsAbove);
+  const least = Math.max(header.filter(isFilled).length, NARROWEST_WITHOUT_NAMES);
+  const wide = above.filter((cells) => cells.filter(isFilled).length >= least);
   // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
   const isSentence = ([, ...others]: string[]) => others.every((cell) => /^ .*\p{L}/u.test(cell));
-  const below = candidate.records[rowsAbove + 1] ?? [];
+  const isWord = (cell: string) => !/\d{5}/.test(cell) && index.meaningOf(cell).kind !== 'excepted';
   const hasWords = (cells: string[]) => below.some((cell, at) => /^\d+$/.test(cell) && /^\D+$/.test(cells[at] ?? ''));
-  const wide = above.filter(isWide);
-  const areTitles =
-    wide.length <= 1 && wide.every((cells) => isSentence(cells) || hasWords(cells)) && !above.flat().some(hasControls);
+  const isTitle = (cells: string[]) => isSentence(cells) || (cells.every(isWord) && hasWords(cells));
+  const areTitles = wide.length <= 1 && wide.every(isTitle) && !above.flat().some(hasControls);
   return areTitles ? { ...candidate, rowsAbove } : undefined;
 }
 

@@ -96,6 +96,7 @@ test.each<Case>([
   ['a record above the header', rows(1) + FILE, LEFT_OUT],
   ['another separator than in the header', FILE.replace(HEADER, 'id;name;phone\n'), LEFT_OUT],
   ['records above it with blanks after commas', `a1, דנה, x${CANARY}\n`.repeat(3) + FILE, LEFT_OUT],
+  ['words and a long number above the header', `דנה,לקוח,${CANARY}\n${FILE}`, LEFT_OUT],
   ['a header below a title', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`, LEFT_OUT],
   ['a possible second column after a semicolon', `id\n${'1;31234\n'.repeat(50)}`, ONE_LEFT_OUT],
   ['a possible second column after a tab in most rows', `id\n1\n${'1\t31234\n'.repeat(50)}`, ONE_LEFT_OUT],
