@@ -94,6 +94,7 @@ const isWithoutStatus = (facts: Facts) => {
 /** The ends of messages; `Row` shows how they begin. */
 const SAYS = {
   busy: text(': the CRM says that it is busy.'),
+  mayBeForbidden: (facts) => `${described(facts)}: the CRM says that it is busy. If this lasts: ${scopesOf(facts)}`,
   locked: text(': the CRM is busy with another export, or has locked the record.'),
   redirect: text(', a redirect. Redirects are not followed, because the request has credentials.'),
   forbidden: (facts) => `${described(facts)}. ${scopesOf(facts)}`,
@@ -119,7 +120,7 @@ const EVERY: Operation[] = ['fields', 'create', 'status', 'address', 'update'];
 
 /** The first row that matches counts. */
 const ROWS: Row[] = [
-  [EVERY, ({ status, isBusy }) => status === 403 && isBusy, ...BUSY],
+  [EVERY, ({ status, isBusy }) => status === 403 && isBusy, 'notTaken', 'CrmBusy', SAYS.mayBeForbidden],
   [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', SAYS.redirect],
   // `fields` is the first call of a run: an answer from another service means that the configuration is wrong.
   [['fields'], (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
@@ -195,8 +196,7 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
   // The CRM may refuse the values of an update with any status except 403, which means a missing right.
   const asked = { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 };
-  const mayPass = status >= 400 && headers.has('retry-after') && !LASTING.test(code ?? '');
-  const isBusy = mayPass || saysBusy(body, asked);
+  const isBusy = (status >= 400 && headers.has('retry-after') && !LASTING.test(code ?? '')) || saysBusy(body, asked);
   const sent = isUpdate && isRecord(call.json) && { id: call.id, fields: call.json };
   const judged = judgeBody(body, { ...sent, isCompared: call.confirmation !== 'status' });
   return { ...about, status, isPage, isBusy, hasResult, judged };

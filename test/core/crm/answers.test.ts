@@ -119,6 +119,12 @@ test.each<[status: number, code: string, RunErrorName]>([
   }
 });
 
+test('the message about a 403 with Retry-After names the scopes of the token, too', async () => {
+  const { error } = await meaningFor(new Response(null, { status: 403, headers: { 'retry-after': '7' } }), create);
+
+  expect(error?.message).toMatch(/is busy\. If this lasts: The token has the scopes/);
+});
+
 /** Bodies that say that the CRM is busy, as services write them. */
 const BUSY_BODIES = [
   { error: 'rate_limit_exceeded' },
