@@ -234,7 +234,7 @@ class RowCounter {
   private fewest = Number.POSITIVE_INFINITY;
   private firstEnd = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
-  private lastIsThin = false;
+  private thinRows = 0;
 
   constructor(header: SheetHeader, expected: Expected) {
     const { first, cells, header: start } = header;
@@ -272,9 +272,9 @@ class RowCounter {
     this.records += 1;
     if (isSheetError(this.withFirst(row))) this.errors += 1;
     if (longer || this.behindGap) this.irregular += 1;
-    this.lastIsThin = this.isThin(row, last);
-    // Footers and error messages may have several lines of text, which do not show how rows usually are.
-    if (!this.lastIsThin || columns.length > 1) {
+    this.thinRows = this.isThin(row, last) ? this.thinRows + 1 : 0;
+    // Footers and error messages may have a few lines of text, which do not show how rows usually are.
+    if (this.thinRows === 0 || columns.length > 1) {
       this.fewest = Math.min(this.fewest, columns.length, this.last.columns.length || columns.length);
       this.firstEnd = Math.min(this.firstEnd, last);
       this.beginsWithWords ||= beginsWithWords(row);
@@ -318,7 +318,7 @@ class RowCounter {
       longer: this.longer,
       irregular: this.irregular,
       ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
-      endsThin: this.lastIsThin && behind > FEWEST_COMPARED,
+      endsThin: this.thinRows > 0 && behind > FEWEST_COMPARED,
       ...later,
       fullSheet: this.lastNumber === LAST_ROW,
     };
@@ -326,12 +326,12 @@ class RowCounter {
 
   /**
    * Whether a row may be cut off or an error message: it has far fewer values than the rows before it and ends before
-   * them, or only this row is a sentence.
+   * them, or only this row is a sentence. After a few such rows, more are usual rows: old records with only an id.
    */
   private isThin(row: SheetRow, last: number): boolean {
-    const { length } = row.columns;
-    if (2 * length < this.fewest && last < this.firstEnd) return Number.isFinite(this.fewest);
-    return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(row);
+    if (this.thinRows === FEWEST_COMPARED) return false;
+    if (2 * row.columns.length < this.fewest && last < this.firstEnd) return Number.isFinite(this.fewest);
+    return row.columns.length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(row);
   }
 
   private addAbove({ columns }: SheetRow): void {

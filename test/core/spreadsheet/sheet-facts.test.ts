@@ -210,6 +210,7 @@ describe('rows', () => {
     ['two lines of text', COLUMNS, [['ERROR:'], ['connection lost']], true],
     ['two sentences below rows of two values', ['id', 'name'], [['Export was aborted'], ['Try it again']], true],
     ['a line of text between rows', COLUMNS, [['Haifa'], ['9', 'Noa', '03'], ['10']], false],
+    ['ids alone in the last four rows', COLUMNS, [['9'], ['10'], ['11'], ['12']], false],
     ['two values of three', COLUMNS, [['9', 'Noa']], false],
     ['a last value alone below rows of three', COLUMNS, [[null, null, '03']], false],
     ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
