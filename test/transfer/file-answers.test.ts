@@ -108,15 +108,18 @@ test('a whole file is stored even if it is sent as a range that was not requeste
   expectStored(await transfers.transferOf(file));
 });
 
-test('a part of a file is never stored as the file, if it is sent in place of all of it', async () => {
-  const file = transfers.origin.file({ size: SIZE });
-  const body = file.bytes().subarray(0, PART);
-  file.setScript(({ range }) =>
-    range ? { status: 416 } : { status: 206, body, headers: { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` } },
-  );
+test.each([200, 206])(
+  'a part of a file that is sent for all of it, with %i, is never stored as the file',
+  async (status) => {
+    const file = transfers.origin.file({ size: SIZE });
+    const body = file.bytes().subarray(0, PART);
+    file.setScript(({ range }) =>
+      range ? { status: 416 } : { status, body, headers: { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` } },
+    );
 
-  await expect(transfers.transferOf(file)).resolves.toMatchObject({ stored: undefined });
-});
+    await expect(transfers.transferOf(file)).resolves.toMatchObject({ stored: undefined });
+  },
+);
 
 test.each<[string, OriginScript]>([
   ['servers behind one address that each have their own ETag', ({ number }) => ({ etag: `"server-${number % 3}"` })],

@@ -36,7 +36,7 @@ const isWithoutBytes = ({ status, headers }: Exchange) =>
   (status === 206 && headers['content-length'] === '0') ||
   ([206, 416].includes(status) && /\/0$/.test(headers['content-range'] ?? ''));
 const isUnreadableRange = ({ status, headers, range }: Exchange) =>
-  status === 206 && receivedRange(headers, range) === undefined;
+  (status === 206 || (status === 200 && 'content-range' in headers)) && receivedRange(headers, range) === undefined;
 /** Some servers and proxies answer 200 although they send only the range. */
 const isRangeAs200 = ({ status, headers, range }: Exchange) =>
   status === 200 &&
@@ -51,10 +51,9 @@ const isUnclearStart = (exchange: Exchange) =>
 const FILE_ANSWERS: readonly Row[] = [
   [isUnclearStart, 'ask whole'],
   [({ status, range }) => status === 200 && range !== undefined && range.from > 0, 'another range'],
-  [({ status }) => status === 200, 'file'],
   [(exchange) => isWithoutBytes(exchange) && exchange.range === undefined, 'empty'],
   [isUnreadableRange, 'another range'],
-  [({ status }) => status === 206, 'file'],
+  [({ status }) => status === 200 || status === 206, 'file'],
   [({ status }) => status === 412, 'changed'],
   [({ status, range }) => status === 416 && range !== undefined, 'changed'],
   [({ status }) => status === 429, 'rate-limited'],
