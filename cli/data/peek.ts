@@ -32,18 +32,14 @@ export async function peek(entity: Entity, options: Options): Promise<void> {
   printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${table}`);
   if (rows && !isEmptyFile(file))
     printOut(`\n${rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY)}`);
-  const others = rows ? warnings.filter((warning) => warning !== `${EMPTY}.`) : [];
-  for (const warning of [...publicationWarnings(manifest), ...columnWarnings(file), ...others])
+  for (const warning of [...publicationWarnings(manifest), ...columnWarnings(file), ...(rows ? warnings : [])])
     printErr(`Warning: ${warning}`);
 }
-
-/** The warning of the manifest of an empty file. */
-const EMPTY = 'The file is empty';
 
 /** A warning about the source of the column names; empty if the file itself names them. */
 function columnWarnings({ header, content, format }: Manifest['file']): string[] {
   if (header !== null) return [];
-  if (isEmptyFile({ format })) return [`${EMPTY}. These are the requested columns.`];
+  if (isEmptyFile({ format })) return ['An empty file has no header. These are the requested columns.'];
   if (content?.headed === false)
     return ['The file has no header. These are the requested columns, in the requested order.'];
   return ['The manifest has no header of the file. These are the requested columns.'];

@@ -89,7 +89,7 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
   ].join('\n');
 }
 
-/** The body. Words stand for a list of columns that a run makes from the columns that the CRM lists at its start. */
+/** The body of the request. A run learns the columns of the CRM when it starts, so words stand in their place. */
 function bodyText({ columns, ...request }: PlannedRun['request']): string {
   const except = typeof columns === 'object' && 'except' in columns ? ` except ${columns.except.join(', ')}` : '';
   const listed = Array.isArray(columns) ? columns : `all that the CRM lists${except}`;
