@@ -69,26 +69,21 @@ const DEPLOYMENT: Row<Filled>[] = [
   ['crm.emailField', ({ crm }) => [...TAKEN, crm.operatorField].includes(crm.emailField), ONE_NAME],
   [
     'crm.fileHosts',
-    // If the address is wrong, only the row of `crm.baseUrl` reports it.
-    ({ local, crm }) => !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && crm.fileHosts.length === 0,
+    ({ local, crm }) => !local && crm.fileHosts.length === 0,
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is not a full name',
   ],
   [
     'crm.privateHosts',
-    (settings) => isUnreachable(settings),
+    ({ local, network, crm: { privateHosts = [] } }) => privateHosts.length > 0 && !network && !local,
     'needs `network`: only functions in your subnets can reach a private address',
   ],
   [
     'crm.privateHosts',
-    (settings) => !isUnreachable(settings) && uncalledHosts(settings).length > 0,
+    (settings) => uncalledHosts(settings).length > 0,
     (settings) =>
       `names ${uncalledHosts(settings).join(', ')}, which is neither a host of the CRM nor one of \`crm.fileHosts\``,
   ],
 ];
-
-function isUnreachable({ local, network, crm: { privateHosts = [] } }: Filled): boolean {
-  return privateHosts.length > 0 && !network && !local;
-}
 
 function uncalledHosts({ crm: { baseUrl, authUrl, fileHosts, privateHosts = [] } }: Filled): string[] {
   const called = [baseUrl, authUrl].map((address) => URL.parse(address)?.hostname);
@@ -168,9 +163,7 @@ const ENTITY: EntityRow[] = [
   ],
   opaque('columns.except', (plan) => plan.columns.except.length > 0, UNKNOWN_COLUMNS),
   opaque('columns.required', (plan) => plan.columns.required.length > 0, UNKNOWN_COLUMNS),
-  opaque('drift.added: "stop"', ({ drift }) => drift.added === 'stop', UNKNOWN_COLUMNS),
-  opaque('drift.removed: "stop"', ({ drift }) => drift.removed === 'stop', UNKNOWN_COLUMNS),
-  opaque('drift.retyped: "stop"', ({ drift }) => drift.retyped === 'stop', UNKNOWN_COLUMNS),
+  opaque('drift: "stop"', ({ drift }) => Object.values(drift).includes('stop'), UNKNOWN_COLUMNS),
   opaque('guards.minRows', ({ guards }) => guards.minRows !== undefined, 'the rows of such a file are not counted'),
   opaque('tables', ({ tables }) => tables !== undefined, 'no table can be made of such a file'),
   [

@@ -89,7 +89,8 @@ describe('a valid configuration', () => {
       except: ['notes'],
       hash: ['idNumber'],
     };
-    const { entities } = read({ crm: CRM, entities: { leads: { tables } } });
+    const columns = { labels: { 'Id number': 'idNumber' } };
+    const { entities } = read({ crm: CRM, entities: { leads: { columns, tables } } });
 
     expect(entities.leads.tables).toEqual({ ...tables, misfit: 'null', version: 1 });
   });

@@ -46,7 +46,7 @@ const REFUSED: Record<string, unknown[]> = {
     crm({ authUrl: 'https://auth.test/authorize/' }),
     crm({ authUrl: 'https://auth.test/oauth/token' }),
     crm({ authUrl: 'https://auth.test/?a=1' }),
-    crm({ operatorField: 'filters' }),
+    ...['columns', 'sorts', 'filters'].flatMap((name) => [crm({ operatorField: name }), crm({ emailField: name })]),
     crm({ emailField: 'filtersOperator' }),
     crm({ scopes: ['openid', 'a b'] }),
     crm({ baseUrl: 'https://192.0.2.1/api/v1' }),
@@ -97,6 +97,7 @@ const REFUSED: Record<string, unknown[]> = {
     columns({ header: 'none', except: ['id'] }),
     columns({ header: 'none', labels: { A: 'a' } }),
     columns({ except: ['nationalId'] }, { filters: [{ field: 'nationalId', value: 1 }] }),
+    columns({ except: ['nationalId'] }, { sorts: [{ field: 'nationalId' }] }),
   ],
   tables: [
     tables({ columns: { phone: 'varchar' } }),
@@ -110,6 +111,7 @@ const REFUSED: Record<string, unknown[]> = {
     tables({ hash: ['phone'] }, { header: 'none' }),
     tables({ columns: { phone: 'integer' } }, { except: ['phone'] }),
     tables({ hash: ['phone'] }, ['id']),
+    tables({ except: ['phone'] }, ['id']),
   ],
   feeds: [
     leads({ changes: { key: 'id' } }),
