@@ -214,6 +214,8 @@ describe('rows', () => {
     ['two values of three', COLUMNS, [['9', 'Noa']], false],
     ['a last value alone below rows of three', COLUMNS, [[null, null, '03']], false],
     ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
+    ['two words below rows of one value', ['id'], [['Dan Levi']], false],
+    ['two words alone, as rows begin', ['id', 'name'], [['Dan Levi', '1'], ['Noa Bar']], false],
   ])('set endsThin if the last row is too short: %s', async (_, columns, end, thin) => {
     const rows = Array.from({ length: 5 }, (_row, row) => [`${row}`, 'Dan', '03'].slice(0, columns.length));
 
