@@ -42,7 +42,7 @@ function inTheNight({ nightly }: Deployment, entity: Entity, first: string): str
 
 /** The time of an expression that fires once every day, else `null`. */
 function dailyStart(schedule: string): string[] | null {
-  const [, minute, hour] = /^cron\((\d{1,2}) (\d{1,2}) (?:\*|\?) \* (?:\*|\?) \*\)$/.exec(schedule) ?? [];
+  const [, minute, hour] = /^cron\((\d{1,2}) (\d{1,2}) [*?] \* [*?] \*\)$/.exec(schedule) ?? [];
   return minute === undefined ? null : [timeOf(Number(hour) * 60 + Number(minute))];
 }
 

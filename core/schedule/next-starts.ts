@@ -139,9 +139,10 @@ export function cronTimes(expression: string, after: Date, count: number): Date[
   const ofDay = valuesOf(hours, 1).flatMap((hour) =>
     valuesOf(minutes, 0).map((minute) => (hour * 60 + minute) * 60_000),
   );
+  const [ofYears, ofMonths] = [valuesOf(years, 5), valuesOf(months, 3)];
   const fires = (day: Date) =>
-    isIn(years, 5, day.getUTCFullYear()) &&
-    isIn(months, 3, day.getUTCMonth() + 1) &&
+    ofYears.includes(day.getUTCFullYear()) &&
+    ofMonths.includes(day.getUTCMonth() + 1) &&
     (daysOfMonth === '?' ? isDayOfWeek(daysOfWeek, day) : isDayOfMonth(daysOfMonth, day));
   const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
   const times: Date[] = [];
@@ -162,19 +163,11 @@ function valuesOf(field: string, index: number): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Whether a valid cron field has a value, without a list of all its values: a search asks this for each day. */
-function isIn(field: string, index: number, value: number): boolean {
-  return field.split(',').some((part) => {
-    const { from, to, step } = rangeOf(part, index) ?? { from: 0, to: -1, step: 1 };
-    return value >= from && value <= to && (value - from) % step === 0;
-  });
-}
-
 function isDayOfMonth(field: string, day: Date): boolean {
   return field.split(',').some((part) => {
     if (part === 'L') return day.getUTCDate() === lengthOfMonth(day);
     if (part.endsWith('W')) return day.getUTCDate() === nearestWeekday(part, day);
-    return isIn(part, 2, day.getUTCDate());
+    return valuesOf(part, 2).includes(day.getUTCDate());
   });
 }
 
@@ -196,7 +189,7 @@ function isDayOfWeek(field: string, day: Date): boolean {
     if (part === 'L') return weekday === 7;
     if (part.endsWith('L')) return weekday === Number(part[0]) && date + 7 > lengthOfMonth(day);
     if (part.includes('#')) return weekday === Number(part[0]) && Math.ceil(date / 7) === Number(part[2]);
-    return isIn(part, 4, weekday);
+    return valuesOf(part, 4).includes(weekday);
   });
 }
 

@@ -60,8 +60,12 @@ test.each([
   expect(slot({}, event)).toBe(expected);
 });
 
-test('a start before midnight keeps its date even if the event is after midnight', () => {
-  expect(slot({ nightly: { at: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
+test.each([
+  { nightly: { at: '23:59' } },
+  { entities: { leads: { schedule: 'cron(59 23 * * ? *)' } } },
+  { entities: { leads: { schedule: 'cron(59 23 ? * * *)' } } },
+])('a start before midnight keeps its date even if the event is after midnight: %j', (settings) => {
+  expect(slot(settings, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
 });
 
 // Clocks there change by half an hour, so the two starts of a rule are half an hour apart.
