@@ -5,28 +5,26 @@ import { readXml } from './xml.ts';
 
 /** How findings name the parts of a workbook, by a text in their media type. */
 const CALLED: [type: RegExp, what: string][] = [
-  [/threadedcomment|comment/, 'comments'],
+  [/comment/, 'comments'],
   [/pivot/, 'pivot tables'],
   [/externallink/, 'links to other workbooks'],
   [/chart/, 'charts'],
   [/\.worksheet\+xml$/, 'sheets that the workbook does not list'],
   [/^image\//, 'images'],
-  [/vmldrawing|\.drawing\+xml$/, 'drawings'],
+  [/vmldrawing/, 'drawings'],
   [/printersettings/, 'printer settings'],
-  [/themeoverride|sheetmetadata/, 'formats'],
-  [/properties|person|classificationlabels/, 'document properties'],
-  [/ole|package|embed|spreadsheetml\.sheet$|\/bin$/, 'embedded files'],
+  [/person|classificationlabels/, 'document properties'],
+  [/oleobject/, 'embedded files'],
 ];
 /** Parts that hold no copies of cells. */
-const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'printer settings', 'formats', 'document properties']);
+const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'printer settings', 'document properties']);
 
 /** Parts that are allowed if columns are left out, with the root elements that `allowed-elements.ts` lists. */
 const JUDGED: [type: RegExp, root: string][] = [
   [/\bpackage\.relationships\+xml$/, 'Relationships'],
   [/\bpackage\.core-properties\+xml$/, 'coreProperties'],
   [/\b(extended|custom)-properties\+xml$/, 'Properties'],
-  [/\b(spreadsheetml|ms-excel)\.(sheet|template)\.(macroenabled\.)?main\+xml$/, 'workbook'],
-  [/\bspreadsheetml\.styles\+xml$/, 'styleSheet'],
+  [/\bspreadsheetml\.sheet\.main\+xml$/, 'workbook'],
   [/\bspreadsheetml\.table\+xml$/, 'table'],
   [/\bspreadsheetml\.calcchain\+xml$/, 'calcChain'],
   [/\bofficedocument\.theme\+xml$/, 'theme'],
@@ -72,15 +70,12 @@ export function partsWithValues(workbook: Workbook): string[] {
 export async function textOutsideSheets(workbook: Workbook, names: AllowedNames): Promise<string[]> {
   const { parts, archive, stringsText } = workbook;
   const others = otherParts(workbook);
-  // A part that is not allowed counts once: parts that mention it do not count again.
-  const mentions = [...others.keys()].flatMap((part) => [`/${part}`, part.split('/').at(-1) ?? '', parts.typeOf(part)]);
-  const all = { ...names, mentioned: new Set([...names.mentioned, ...mentions]) };
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
     if (!isAllowedName(part)) found.push('a name of a part');
     const root = rootOf(workbook, part);
     if (!root) continue;
-    const text = new AllowedText(root, all);
+    const text = new AllowedText(root, names);
     await readXml(parts.read(part), text).catch((error: unknown) => {
       // A part that is not an XML document may hold anything.
       if (!(error instanceof UnreadableFile)) throw error;
