@@ -24,7 +24,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
   // Reads the allowed other sheets, so that their shared texts do not count as unused.
-  const excused = starts.filter((start) => start !== counted && allowed.includes(start.sheet.name));
+  const excused = starts.filter(({ sheet }) => allowed.includes(sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
   const filled = others.filter(({ filled }) => filled);
@@ -50,7 +50,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const outside = [
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
     // If other sheets have values, shared texts that only those sheets use do not count as unused.
-    ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell uses'] : []),
+    ...(hasUnused && besides.length === 0 ? ['texts that no cell uses'] : []),
     ...(workbook.archive.hasUnlisted() ? ['bytes outside of its parts'] : []),
   ];
   const elsewhere = [
@@ -174,7 +174,8 @@ async function findHeader(
   const below = first.find(({ number }) => number > found.number);
   const second = below ? cellsOf(below, found.first, found.cells.length) : [];
   const headed = headerless ? false : named ? true : headedByShape(found.cells, second, index);
-  const number = headerless ? firstRecord(extents, found) : found.number;
+  // Records before the row that shows the width may begin or end with empty cells.
+  const { number } = (headerless && extents[0]) || found;
   const header = headerOf(found.cells, headed, index);
   return { filled: true, header: { ...found, number, allListed: listed !== undefined, header } };
 }
@@ -188,12 +189,6 @@ function extentOf(row: SheetRow, { width }: FieldIndex): Extent | undefined {
   const [first] = filled;
   if (first === undefined || filled.length < Math.min(2, width)) return undefined;
   return { number: row.number, first, cells: cellsOf(row, first, (filled.at(-1) ?? first) - first + 1) };
-}
-
-/** The number of the first record. Records before the row that shows the width may begin or end with empty cells. */
-function firstRecord(extents: Extent[], { first, cells, number }: Extent): number {
-  const end = first + cells.length;
-  return extents.find((extent) => extent.first >= first && extent.first + extent.cells.length <= end)?.number ?? number;
 }
 
 /** A value above one column is a title. Two values above two columns may be a record, so they are reported. */
@@ -216,7 +211,7 @@ class RowCounter {
     false: remembered((text) => this.later.judgeText(text, false)),
   };
   private rowsAbove = 0;
-  /** Rows above the header that may be records: they have values in all of its columns, or to the right of them. */
+  /** Rows above the header that may be records: they have as many values, or values to the right of it. */
   recordsAbove = 0;
   private records = 0;
   private longer = 0;
@@ -336,10 +331,8 @@ class RowCounter {
 
   private addAbove({ columns }: SheetRow): void {
     this.rowsAbove += 1;
-    const { first, cells } = this.header;
-    const within = columns.filter((column) => column >= first && column < this.end).length;
-    const full = within >= NARROWEST_RECORD_ABOVE && within === cells.length;
-    if (full || (columns.at(-1) ?? 0) >= this.end) this.recordsAbove += 1;
+    const isFull = columns.length >= Math.max(NARROWEST_RECORD_ABOVE, this.header.cells.length);
+    if (isFull || (columns.at(-1) ?? 0) >= this.end) this.recordsAbove += 1;
   }
 
   private findUnnamed({ columns }: SheetRow): void {

@@ -109,9 +109,10 @@ test.each<[what: string, rows: Rows, content: object, found?: Found]>([
     [
       [null, 'id', null, 'name'],
       [' ', '1', '\u200b', 'Dan', null, ' '],
+      [' ', 'id', '\u200b', 'name'],
       [null, '2', null, 'Ron', '\u00a0'],
     ],
-    { unnamed: 0, longer: 0, irregular: 0, rows: 2, ending: { cells: 3, lineBreak: true } },
+    { unnamed: 0, longer: 0, irregular: 0, rows: 2, repeatedHeaders: 1, ending: { cells: 3, lineBreak: true } },
     { header: ['id', '', 'name'] },
   ],
   [
@@ -181,13 +182,20 @@ describe('a sheet without a header by its setting', () => {
     expect(records[0]).toEqual(['1', 'Dan', '']);
   });
 
+  test('may have the text of an error as its only row', async () => {
+    const { warnings } = await readWorkbook(workbookOf(['504', 'timeout', 'error']), COLUMNS, headerless);
+    expect(warnings).toEqual(['The last row may be the text of an error.']);
+  });
+
   test('is refused if no row has the requested width', async () => {
     await expect(readWorkbook(workbookOf(['1', 'Dan', '03', 'x']), COLUMNS, headerless)).rejects.toThrow('of 3');
   });
 });
 
 describe('rows', () => {
-  test.each<[string, string[][], string[]]>([
+  test.each<[string, (string | null)[][], string[]]>([
+    ['not below another column', [DAN, [null, 'Error: timed out', '03'], DAN], []],
+    ['half of the last one', [DAN, [null, 'Error: timed out']], ['The last row may be the text of an error.']],
     ['one in the middle', [DAN, ['Error: timed out'], DAN], ['1 row may be the text of an error.']],
     ['the last one', [DAN, ['504', 'timeout', 'error']], ['The last row may be the text of an error.']],
     ['many', [...new Array(4).fill(['Error: timed out']), DAN], []],
@@ -210,14 +218,23 @@ describe('rows', () => {
     ['two lines of text', COLUMNS, [['ERROR:'], ['connection lost']], true],
     ['two sentences below rows of two values', ['id', 'name'], [['Export was aborted'], ['Try it again']], true],
     ['a line of text between rows', COLUMNS, [['Haifa'], ['9', 'Noa', '03'], ['10']], false],
-    ['ids alone in the last four rows', COLUMNS, [['9'], ['10'], ['11'], ['12']], false],
+    ['ids alone in the last five rows', COLUMNS, [['9'], ['10'], ['11'], ['12'], ['13']], false],
     ['two values of three', COLUMNS, [['9', 'Noa']], false],
     ['a last value alone below rows of three', COLUMNS, [[null, null, '03']], false],
     ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
+    [
+      'two rows of two values of five',
+      [...COLUMNS, 'a', 'b'],
+      [
+        ['9', 'Noa'],
+        ['10', 'Ron'],
+      ],
+      false,
+    ],
     ['two words below rows of one value', ['id'], [['Dan Levi']], false],
     ['two words alone, as rows begin', ['id', 'name'], [['Dan Levi', '1'], ['Noa Bar']], false],
   ])('set endsThin if the last row is too short: %s', async (_, columns, end, thin) => {
-    const rows = Array.from({ length: 5 }, (_row, row) => [`${row}`, 'Dan', '03'].slice(0, columns.length));
+    const rows = Array.from({ length: 5 }, (_row, row) => columns.map((_column, at) => (at === 0 ? `${row}` : 'Dan')));
 
     expect((await readWorkbook(workbookOf(columns, ...rows, ...end), columns)).content.endsThin).toBe(thin);
   });
@@ -302,6 +319,11 @@ describe('sheets', () => {
     expect(await sheetFacts(await opened(sourceOf(bytes)), expectedColumns(COLUMNS))).toBeUndefined();
   });
 
+  test('the file is not empty if another part may hold values', async () => {
+    const part = { name: 'xl/d.xml', type: 'application/pivotCacheRecords+xml', content: '<a/>' };
+    await expect(readWorkbook(workbook({ sheets: [{ rows: [] }], parts: [part] }), COLUMNS)).rejects.toThrow('header');
+  });
+
   test('a sheet with only a header has no rows', async () => {
     expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: 0, ending: { cells: 3 } });
   });
@@ -312,6 +334,10 @@ describe('the sheet settings', () => {
   const old = { name: 'Leads 2', rows: [HEADER, ['9', 'Old', '00']] };
   const read = (sheets: SheetDraft[], settings: { sheet?: string; otherSheets?: string[] }, sharedStrings = ['x']) =>
     readWorkbook(workbook({ sheets, sharedStrings }), COLUMNS, { excepted: ['idNumber'], ...settings });
+
+  test('the file is not empty if the chosen sheet has no header', async () => {
+    await expect(read([{ name: 'Leads', rows: [['x']] }], { sheet: 'Leads' })).rejects.toThrow('columns.sheet');
+  });
 
   test.each(['visible', 'hidden', 'veryHidden'] as const)(
     'otherSheets may contain anything, even if they are %s',
