@@ -72,6 +72,8 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['an unknown attribute with a number', '<row r="2"', '<row r="2" note="12345678"'],
     ['a known attribute', '<row r="2"', `<row r="2" s="${CANARY}"`],
     ['the type of a cell', '<c r="B2" t="inlineStr"', `<c r="B2" t="${CANARY}"`],
+    ['a cell inside of a cell', '<t xml:space="preserve">Dan</t>', `<c r="C2"><v>${CANARY}</v></c>`],
+    ['a cell below another element', '<dimension', `<cols><col><c r="A1"><v>${CANARY}</v></c></col></cols><dimension`],
     ['the place of a cell outside of a row', '<dimension', `<c r="${CANARY}"/><dimension`],
     ['a namespace', '<worksheet', `<worksheet xmlns:x="http://schemas.microsoft.com/${CANARY}"`],
     ['the prefix of an attribute', '<row r="2"', '<row r="2" Canary:r="2"'],
