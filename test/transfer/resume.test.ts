@@ -5,7 +5,6 @@ import { Store } from '../../transfer/store/store.ts';
 import { abortUpload } from '../../transfer/transfer.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour, OriginScript } from '../support/origin/types.ts';
-import { TROUBLE } from '../support/strict-store/strict-store.ts';
 import type { Fault, FaultScript, Operation } from '../support/strict-store/types.ts';
 import { LIMITS, PART, secondsFor } from '../support/transfer-limits.ts';
 import { CHUNKED, type Changes, failing, ONE, type Ran, transferSuite, WHOLE } from '../support/transfers.ts';
@@ -20,7 +19,7 @@ const STRATEGIES: [string, Behaviour][] = [
   ['without ranges', WHOLE],
   ['of unknown length', CHUNKED],
 ];
-const { transfers, expectStored, expectNothing } = await transferSuite();
+const { transfers, expectStored } = await transferSuite();
 
 /** The engine's timers for the end of a process, by their length: no other timer is as long. */
 const ends = new Map<number, () => void>();
@@ -287,19 +286,6 @@ describe('an address request that is not answered', () => {
 
     expect([first.outcome, first.asks]).toEqual(['unfinished', 2]);
     expectStored(await next(first));
-  });
-
-  test('does not delay the end if another connection has failed', async () => {
-    const file = transfers.origin.file({ size: SIZE });
-    const { address, asked } = silentAfter(1, () => file.url);
-    file.setScript(({ number }) => (number === 1 ? {} : number === 2 ? { status: 403 } : { waitFor: asked }));
-    const faults = failing('UploadPart', TROUBLE.accessDenied);
-    const behindTheFirst: FaultScript = (request) => (request.partNumber === 1 ? undefined : faults(request));
-
-    const connections = 2;
-    const ran = await transfers.transferOf(file, { address, connections, faults: behindTheFirst });
-
-    expectNothing(ran, 'store-denied');
   });
 });
 

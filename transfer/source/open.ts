@@ -172,21 +172,29 @@ function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): Tr
 /** The address of the file, requested once for all connections, and again when one of them finds it expired. */
 export class Link {
   readonly #request: () => Promise<string>;
+  readonly #ended = Promise.withResolvers<never>();
   #pending: Promise<string> | undefined;
   #address: string | undefined;
 
-  constructor(request: () => Promise<string>) {
+  /** @param end fires shortly before the process ends */
+  constructor(request: () => Promise<string>, end: AbortSignal) {
     this.#request = request;
+    this.#ended.promise.catch(() => undefined);
+    end.addEventListener('abort', () => this.#ended.reject(end.reason), { once: true });
   }
 
-  /** @throws the error of the request, or the signal's reason if the signal fires first */
+  /**
+   * Only the end of the process ends this wait: a request may be refreshing a token, and an earlier answer of the
+   * invocation would freeze it.
+   * @throws the error of the request, or the signal's reason if it has fired before
+   */
   async current(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     this.#pending ??= this.#request().then((address) => {
       this.#address = address;
       return address;
     });
-    return unlessAborted(this.#pending, signal);
+    return Promise.race([this.#pending, this.#ended.promise]);
   }
 
   /** Makes the next caller request a fresh address, unless this address has been replaced already. */
@@ -195,12 +203,4 @@ export class Link {
     this.#address = undefined;
     this.#pending = undefined;
   }
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -26,7 +26,7 @@ export interface FileSample {
  */
 export async function sampleFile(address: string, { policy, mostBytes, signal }: SampleOptions): Promise<FileSample> {
   const context = { limits: LIMITS, random: Math.random, signal };
-  const source = sourceOf(new Link(async () => address), { policy, allowUndeclaredEnd: true }, context);
+  const source = sourceOf(new Link(async () => address, signal), { policy, allowUndeclaredEnd: true }, context);
   try {
     const { head, undeclaredEnd, body } = await openSource(source, undefined, null);
     const bytes = await body.upTo(mostBytes + 1);

@@ -41,7 +41,7 @@ export class Attempt {
     setMaxListeners(0, signal);
     const { observer, random = Math.random } = options;
     this.context = { limits: { ...LIMITS, ...options.limits }, random, signal, count: observer?.request };
-    this.source = sourceOf(new Link(options.address), options, this.context);
+    this.source = sourceOf(new Link(options.address, this.#deadline.signal), options, this.context);
     this.store = new Store(options.store, this.context);
   }
 
