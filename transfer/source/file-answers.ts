@@ -35,12 +35,12 @@ const isWithoutBytes = ({ status, headers }: Exchange) =>
   status === 204 ||
   (status === 206 && headers['content-length'] === '0') ||
   ([206, 416].includes(status) && /\/0$/.test(headers['content-range'] ?? ''));
-const isUnreadableRange = ({ status, headers, range }: Exchange) =>
-  (status === 206 || (status === 200 && 'content-range' in headers)) && receivedRange(headers, range) === undefined;
 /** Some servers and proxies answer 200 although they send only the range. */
-const isRangeAs200 = ({ status, headers, range }: Exchange) =>
-  status === 200 &&
-  ('content-range' in headers || (range && Number(headers['content-length']) === range.to - range.from));
+const isRange = ({ status, headers }: Exchange) => status === 206 || (status === 200 && 'content-range' in headers);
+const isUnreadableRange = (exchange: Exchange) => isRange(exchange) && receivedRange(exchange) === undefined;
+const isRangeAs200 = (exchange: Exchange) => exchange.status === 200 && (isRange(exchange) || hasRangeLength(exchange));
+const hasRangeLength = ({ headers, range }: Exchange) =>
+  range && Number(headers['content-length']) === range.to - range.from;
 /** The answer to the first range may hold no byte or not all of the file, or states the range in its own way. */
 const isUnclearStart = (exchange: Exchange) =>
   exchange.range?.from === 0 &&
@@ -51,8 +51,9 @@ const isUnclearStart = (exchange: Exchange) =>
 const FILE_ANSWERS: readonly Row[] = [
   [isUnclearStart, 'ask whole'],
   [({ status, range }) => status === 200 && range !== undefined && range.from > 0, 'another range'],
-  [(exchange) => isWithoutBytes(exchange) && exchange.range === undefined, 'empty'],
-  [isUnreadableRange, 'another range'],
+  [(exchange) => exchange.range !== undefined && isUnreadableRange(exchange), 'another range'],
+  [(exchange) => exchange.range === undefined && isWithoutBytes(exchange), 'empty'],
+  [isUnreadableRange, 'incomplete'],
   [({ status }) => status === 200 || status === 206, 'file'],
   [({ status }) => status === 412, 'changed'],
   [({ status, range }) => status === 416 && range !== undefined, 'changed'],
@@ -68,7 +69,7 @@ const FILE_ANSWERS: readonly Row[] = [
  * at the start of the requested range and not exceed it; without a range, they must be the whole file. Otherwise, or if
  * Content-Length differs, the result is `undefined`.
  */
-export function receivedRange(headers: IncomingMessage['headers'], range: Range | undefined) {
+export function receivedRange({ headers, range }: Pick<Exchange, 'headers' | 'range'>) {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(headers['content-range'] ?? '');
   if (!match) return undefined;
   const [from = 0, last = 0, total = 0] = match.slice(1).map(Number);

@@ -13,7 +13,6 @@ import { checkAddress, guardedLookup } from './guard.ts';
 const REDIRECTS = 3;
 const ORIGIN = 'The file server of the CRM';
 const CHANGED = 'The file at the origin has changed.';
-const OTHER_RANGE = 'The file server sent a different range than was requested.';
 const NO_LENGTH = 'The file has no declared length and may be cut. If this is usual, set files.allowUndeclaredEnd.';
 
 /** The origin of the file. */
@@ -47,6 +46,7 @@ export interface Opened {
   head: FileHead;
   /** The strong ETag of a file that comes in ranges; `null` if there is none. */
   etag: string | null;
+  range: Range | undefined;
   /** The bytes of this body; `to` is `null` if only the end of the body shows it. */
   from: number;
   to: number | null;
@@ -143,19 +143,16 @@ function describe(
   const found = strongEtag(headers.etag);
   // A file that has lost its strong ETag cannot be distinguished from a changed file.
   if (etag !== null && found !== etag) throw new TransferError('changed', CHANGED);
-  const received = statusCode === 206 && !isEmpty ? receivedRange(headers, range) : undefined;
-  const length = isEmpty ? 0 : declaredLength(headers);
+  const received = statusCode === 206 ? receivedRange({ headers, range }) : undefined;
+  const declared = isEmpty ? '0' : headers['content-length'];
+  const length = declared === undefined ? null : Number(declared);
   const { from, to, total } = received ?? { from: 0, to: length, total: length };
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) throw new TransferError('refused', NO_LENGTH);
   const head = { length: total, contentType: headers['content-type'] ?? '' };
   const short = received !== undefined && received.to < Math.min(range?.to ?? received.total, received.total);
-  return { head, etag: received && range ? found : null, from, to, short, undeclaredEnd };
-}
-
-function declaredLength({ 'content-length': length }: IncomingMessage['headers']): number | null {
-  return length === undefined ? null : Number(length);
+  return { head, etag: received && range ? found : null, range, from, to, short, undeclaredEnd };
 }
 
 function strongEtag(etag: string | undefined): string | null {
@@ -164,7 +161,8 @@ function strongEtag(etag: string | undefined): string | null {
 
 function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): TransferError {
   if (meaning === 'changed') return new TransferError('changed', CHANGED);
-  if (meaning === 'another range') return new RetryableError('incomplete', OTHER_RANGE);
+  // If no range is right, the file is read in one piece in the end, as one that changes.
+  if (meaning === 'another range') return new RetryableError('changed', 'The file server sent another range.');
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
   return new RetryableError(meaning, `The GET of the file was answered ${statusCode}.`, wait);
 }

@@ -75,7 +75,7 @@ export class Reader {
   }
 
   /** Closes a body that was read. Returns whether this is the end of the range to read. */
-  #ended({ from, to, short, undeclaredEnd }: Opened): boolean {
+  #ended({ range, from, to, short, undeclaredEnd }: Opened): boolean {
     this.close();
     this.undeclaredEnd ||= undeclaredEnd;
     if (to !== null && this.offset !== to) {
@@ -83,8 +83,9 @@ export class Reader {
     }
     // An origin may send less than requested, but each response must have at least `PROGRESS_BYTES`.
     if (short && to !== null && to - from < PROGRESS_BYTES) {
-      throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
+      throw new RetryableError('changed', `The file server sent ${to - from} bytes of a longer range.`);
     }
-    return this.#kind.end === null || this.offset >= this.#kind.end;
+    // A body of undeclared length that is exactly as long as the requested range may be the range alone.
+    return this.#kind.end === null ? this.offset !== range?.to : this.offset >= this.#kind.end;
   }
 }
