@@ -24,7 +24,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
   // Reads the allowed other sheets, so that their shared texts do not count as unused.
-  const excused = starts.filter(({ sheet }) => allowed.includes(sheet.name));
+  const excused = starts.filter((start) => start !== counted && allowed.includes(start.sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
   const filled = others.filter(({ filled }) => filled);

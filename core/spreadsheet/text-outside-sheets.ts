@@ -13,7 +13,7 @@ const CALLED: [type: RegExp, what: string][] = [
   [/^image\//, 'images'],
   [/vmldrawing/, 'drawings'],
   [/printersettings/, 'printer settings'],
-  [/person|classificationlabels/, 'document properties'],
+  [/properties|person|classificationlabels/, 'document properties'],
   [/oleobject/, 'embedded files'],
 ];
 /** Parts that hold no copies of cells. */
@@ -24,7 +24,7 @@ const JUDGED: [type: RegExp, root: string][] = [
   [/\bpackage\.relationships\+xml$/, 'Relationships'],
   [/\bpackage\.core-properties\+xml$/, 'coreProperties'],
   [/\b(extended|custom)-properties\+xml$/, 'Properties'],
-  [/\bspreadsheetml\.sheet\.main\+xml$/, 'workbook'],
+  [/\b(spreadsheetml|ms-excel)\.(sheet|template)\.(macroenabled\.)?main\+xml$/, 'workbook'],
   [/\bspreadsheetml\.table\+xml$/, 'table'],
   [/\bspreadsheetml\.calcchain\+xml$/, 'calcChain'],
   [/\bofficedocument\.theme\+xml$/, 'theme'],

@@ -298,6 +298,15 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       all(inPart(/_rels/, /<Relationship Id="st".*?\/>/, ''), inPart(/Types/, TYPE, typeOf('xml', 'application/xml'))),
     ],
     [
+      'the type of a workbook that may hold macros',
+      inPart(
+        /Types/,
+        /application\/[^"]*spreadsheetml\.sheet\.main\+xml/,
+        'application/vnd.ms-excel.sheet.macroEnabled.main+xml',
+      ),
+    ],
+    ['the type of a template', inPart(/Types/, 'spreadsheetml.sheet.main+xml', 'spreadsheetml.template.main+xml')],
+    [
       'the name of the program that wrote it, and its words in Hebrew',
       withPart(
         'docProps/app.xml',

@@ -37,6 +37,11 @@ test('does not count styles, images and document properties as values elsewhere'
     { name: 'xl/drawings/drawing1.xml', type: `${OFFICE}.drawing+xml`, content: '<wsDr/>' },
     { name: 'xl/drawings/vml1.vml', type: `${OFFICE}.vmlDrawing`, content: '<xml/>' },
     { name: 'xl/persons/person.xml', type: 'application/vnd.ms-excel.person+xml', content: '<a/>' },
+    {
+      name: 'customXml/itemProps1.xml',
+      type: `${OFFICE}.customXmlProperties+xml`,
+      content: '<ds:datastoreItem/>',
+    },
     { name: 'docMetadata/LabelInfo.xml', type: 'application/vnd.ms-office.classificationlabels+xml', content: '<a/>' },
   ];
 
