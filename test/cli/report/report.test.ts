@@ -110,7 +110,7 @@ function span(label: Label): [number, number] {
 }
 
 test('allows only its own style by hash in the Content-Security-Policy', () => {
-  const document = pageOf(madeUpMonth());
+  const document = pageOf({ ...madeUpMonth(), nights: 3 });
   const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]')?.getAttribute('content') ?? '';
   const style = document.querySelector('style')?.textContent ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
@@ -126,7 +126,7 @@ test('allows only its own style by hash in the Content-Security-Policy', () => {
 test('escapes all texts of manifests and errors', () => {
   const hostile =
     '</dialog></script><script>alert(1)</script><img src=x onerror=alert(2)>"\' onfocus=alert(3) \u202e&amp;';
-  const month = madeUpMonth({ failed: ['leads'] });
+  const month = { ...madeUpMonth({ failed: ['leads'] }), nights: 3 };
   const published = month.published.map((manifest) => ({
     ...manifest,
     execution: hostile,
