@@ -84,7 +84,7 @@ export async function openSource(source: Source, range: Range | undefined, etag:
   }
 }
 
-/** GETs a range, or all, of a file, and checks its size against the known one. */
+/** GETs a range, or all, of a file, and checks its size, if it is known. */
 export async function openSized(
   source: Source,
   range: Range | undefined,
@@ -92,7 +92,7 @@ export async function openSized(
   size: number | null,
 ): Promise<Opened> {
   const opened = await openSource(source, range, etag);
-  if (opened.head.length !== size) {
+  if (size !== null && opened.head.length !== size) {
     opened.body.close();
     throw new TransferError('changed', 'The file at the origin has another size than before.');
   }
