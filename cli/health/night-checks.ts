@@ -5,6 +5,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { withheldReason } from '../../core/readers/withheld.ts';
+import { DAY_MS } from '../../core/schedule/local-time.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { rulesNotes, rulesOf } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
@@ -90,8 +91,6 @@ export async function subscriptionsOf({ sns: client, AlarmTopicArn: TopicArn }: 
   }
   return found;
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * Counts published files, tables, feeds and copied tables that were written under other column settings than the

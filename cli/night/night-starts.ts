@@ -1,12 +1,12 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
+import { DAY_MS } from '../../core/schedule/local-time.ts';
 import { nextStarts, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 
 /** The past starts of nights, according to the schedules. */
 
 export const HOUR_MS = 60 * 60_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** A night begins with its first start, and all starts of its date are within this time. */
 const NIGHT_MS = 12 * HOUR_MS;

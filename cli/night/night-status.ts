@@ -2,6 +2,7 @@ import { paginateListStacks } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { DAY_MS } from '../../core/schedule/local-time.ts';
 import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
 import { completenessText, headlineOf, isFuture, nightRecord, outcomeText } from '../report/night-words.ts';
 import { describeError, orUnknown } from '../support/aws-error.ts';
@@ -13,7 +14,6 @@ import { clientSettings, connect, lazyClients, type Target, type TargetOptions }
 import { painterOf, printableLine, SIGNS, textTable } from '../support/text.ts';
 import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
 import { gatherFacts } from './night-facts.ts';
-import { DAY_MS } from './night-starts.ts';
 
 interface StatusOptions extends TargetOptions {
   allDeployments?: boolean;

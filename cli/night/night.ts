@@ -2,7 +2,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
+import { DAY_MS, dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 import { publicationWarnings } from '../data/stored-manifests.ts';
 import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
@@ -13,7 +13,7 @@ import { withPlace } from '../support/command-text.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { SIGNS, type Tone } from '../support/text.ts';
 import type { Attempt, Facts } from './night-facts.ts';
-import { DAY_MS, firstStartNeeded, HOUR_MS, lastNightOf, lastOf, startsOf } from './night-starts.ts';
+import { firstStartNeeded, HOUR_MS, lastNightOf, lastOf, startsOf } from './night-starts.ts';
 
 /**
  * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files

@@ -2,13 +2,12 @@ import { DescribeExecutionCommand, paginateListExecutions, type SFNClient } from
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
-import { dateIn } from '../../core/schedule/local-time.ts';
+import { DAY_MS, dateIn } from '../../core/schedule/local-time.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { usageError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, executionOf, hasNoExport, runOf } from './run.ts';
 
-const DAY_MS = 86_400_000;
 /** Step Functions allows about 15 DescribeExecution calls a second. */
 const DESCRIBED_AT_ONCE = 10;
 

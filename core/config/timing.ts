@@ -1,4 +1,4 @@
-import { offsetAt } from '../schedule/local-time.ts';
+import { DAY_MS, offsetAt } from '../schedule/local-time.ts';
 import { START_UTC, type Timing } from '../schedule/next-starts.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
@@ -47,7 +47,7 @@ function dailyStart(schedule: string): string[] | null {
 }
 
 const DAY_MINUTES = 24 * 60;
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** The rules are correct for this many years after they are made. */
 const YEARS = 10;
 

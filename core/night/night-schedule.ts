@@ -1,7 +1,7 @@
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import { timingOf } from '../config/timing.ts';
-import { dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
+import { DAY_MS, dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
 import { nextStarts, type Start } from '../schedule/next-starts.ts';
 
 /**
@@ -57,7 +57,6 @@ export function timesOfNight(deployment: Deployment, date: string): NightTimes |
 
 /** Every weekday, in two weeks half a year apart: winter time and summer time. */
 const DAYS_COMPARED = [0, 182].flatMap((week) => [0, 1, 2, 3, 4, 5, 6].map((day) => week + day));
-const DAY_MS = 86_400_000;
 
 /**
  * Whether local midnight lies between the starts of one night, so that its entities have different dates. Two nights

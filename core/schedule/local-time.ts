@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** A cache by time zone, because creating a format takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 

@@ -1,6 +1,4 @@
-import { dateAfter, dateIn, instantOf } from './local-time.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS, dateAfter, dateIn, instantOf } from './local-time.ts';
 
 /**
  * How long EventBridge retries the delivery of a start; then the start goes to the queue of undelivered starts. A
