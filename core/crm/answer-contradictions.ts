@@ -1,4 +1,4 @@
-import { cased } from '../folded.ts';
+import { cased, folded } from '../folded.ts';
 import { isRecord, jsonOrUndefined, ownValue } from '../json.ts';
 
 /**
@@ -23,12 +23,10 @@ interface Sent {
   isCompared?: boolean;
 }
 
-/** An object of the body that may be the record. Its keys are folded: in lower case, without `_` and `-`. */
+/** An object of the body that may be the record. Its keys are folded. */
 interface Level {
   /** The folded key that holds this object; empty for the whole body. */
   wrapper: string;
-  /** An object around this one repeats a sent field, so this is a part of the record. Its texts are not read as JSON. */
-  isPart: boolean;
   entries: [key: string, value: unknown][];
 }
 /** The sent fields by their folded names. */
@@ -36,24 +34,13 @@ type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
 /** Keys under which services return a record. */
-const WRAPPERS = new Set(
-  `attributes body content customer customers d data document entity export fields item items model node object output
-    payload properties record records response result results return updated value values`.split(/\s+/),
-);
-/**
- * Wrappers that may contain something other than the record. Next to an error, they may contain the reasons by field:
- * `{ "error": …, "fields": { "city": … } }`. In a record, they may contain another object of the customer:
- * `{ "city": …, "properties": [{ "city": … }] }`.
- */
-const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
+const RECORD = /^(?:attributes|body|customers?|data|items?|payload|records?|response|results?)$/;
+/** Keys for the fields of a record. Next to an error, they may contain the reasons by field: `{ "city": "unknown" }`. */
+const FIELDS = /^(?:fields|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
-const NO_RECORD =
-  /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
-/** Keys of objects that describe the caller. They are not the record if the body has another object. */
-const BESIDE = /^(?:user|session)/;
-/** Keys that describe a refusal in a wrapper, not the record. */
-const OF_REFUSAL =
-  /^(?:error|(?:is)?success|status|(?:\w*errors?|(?:fail(?:ed|ure)?|total)count|code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
+const NO_RECORD = /^(?:errors?$|meta|request|trace|links?$|embedded|included|history|before|old|original|prev)|by$/;
+/** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
+const OF_FAILURE = /^(?:code|detail|error|fail|hint|message|path|reason|status|success|time|title|total|trace|type)/;
 /** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -67,111 +54,99 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
   // Objects with another id are ignored if one has the expected id: a wrapper or a related record may have its own id.
   const levels = hasOurs ? all.filter((level) => !isForeign(level)) : all;
   const hasError = levels.some(hasErrorIn);
-  const opened = new Set(all.map(({ wrapper }) => wrapper));
-  const hasFailed = levels.some((level) => hasNoSuccess(level) || isFailedEnvelope(level, sent, opened));
   const other = isCompared ? otherValue(levels, sent) : undefined;
   const reasons = [
     hasError && 'the answer contains an error',
-    hasFailed && 'the answer says that the call failed',
+    levels.some((level) => hasNoSuccess(level) || isFailedEnvelope(level, sent)) &&
+      'the answer says that the call failed',
     levels.some(isForeign) && 'the answer has the id of another record',
     other !== undefined && `the answer has a different value of ${other} than the request`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
-  const isRecordIn = (level: Level) => isRecordBesideError(level, sent, opened);
-  return { contradiction, isRefusal: hasError && !all.some(isRecordIn) };
+  return { contradiction, isRefusal: hasError && !all.some((level) => isRecordBesideError(level, sent)) };
 }
 
 /** The objects that may be the record: the body itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
-  const layers = [objectsIn(isRecord(body) ? '' : 'items', body)];
+  const layers = [objectsIn('', body)];
   for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
     layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, sent)) ?? []);
   return layers.flat();
 }
 
 /**
- * The objects inside a wrapper that may be the record: those under the usual keys. If there are none and the wrapper is
- * not a record, its only other object. Next to an error, all its other objects.
+ * The objects inside an object that may be the record: those under the usual keys. If there are none and the object has
+ * no id, its only other object. Next to an error, all its other objects. An object that repeats a sent field is the
+ * record itself: the objects inside are parts of it, or related records.
  */
 function wrappedIn(level: Level, sent: SentFields): Level[] {
-  const { entries } = level;
-  const hasSent = entries.some(([key, value]) => sent.has(key) && objectsIn(key, value).length === 0);
-  const isPart = level.isPart || hasSent;
-  const inner = entries.map(([key, value]) => objectsIn(key, value, isPart)).filter(([first]) => first !== undefined);
-  const named = (holds: (wrapper: string) => boolean) => inner.filter(([first]) => holds(first?.wrapper ?? ''));
-  const usual = named((wrapper) => WRAPPERS.has(wrapper) && !(hasSent && AMBIGUOUS.test(wrapper)));
-  if (usual.length > 0) return usual.flat();
-  const all = named((wrapper) => !NO_RECORD.test(wrapper));
-  const others = all.length > 1 ? named((wrapper) => !NO_RECORD.test(wrapper) && !BESIDE.test(wrapper)) : all;
-  const isRecordItself = entries.some(([key]) => key === 'id' || sent.has(key));
-  return (others.length === 1 || hasErrorIn(level)) && !isRecordItself ? others.flat() : [];
+  const inner = level.entries.map(([key, value]) => ({ key, objects: objectsIn(key, value) }));
+  if (inner.some(({ key, objects }) => sent.has(key) && objects.length === 0)) return [];
+  const opened = inner.filter(({ objects }) => objects.length > 0);
+  const usual = opened.filter(({ key }) => RECORD.test(key) || FIELDS.test(key));
+  const others = opened.filter(({ key }) => !NO_RECORD.test(key));
+  const isUsual =
+    usual.length > 0 || inner.some(({ key }) => key === 'id') || (others.length > 1 && !hasErrorIn(level));
+  return (isUsual ? usual : others).flatMap(({ objects }) => objects);
 }
 
 const isFalse = worded(/^(?:0|f(?:alse)?|no?|לא)$/i);
-const hasNoSuccess = ({ entries }: Level) => entries.some(([key, value]) => key === 'success' && isFalse(value));
+const hasNoSuccess = ({ entries }: Level) =>
+  entries.some(([key, value]) => /^(?:(?:is)?(?:ok|success)|succeeded)$/.test(key) && isFalse(value));
 const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
-/**
- * Whether an object next to an error is the record. If it is, the CRM may have made the change.
- * @param opened the wrappers whose contents are judged themselves
- */
-function isRecordBesideError(level: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
+/** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
+function isRecordBesideError(level: Level, sent: SentFields): boolean {
   const { wrapper, entries } = level;
-  const isSure = WRAPPERS.has(wrapper) && !AMBIGUOUS.test(wrapper);
   const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
   return entries.some(([key, value]) => {
     if (value === null || key === 'id') return value !== null;
-    if (isSure) return sent.has(key) || !(OF_REFUSAL.test(key) || opened.has(key));
-    return sent.has(key) && (!mayHoldReasons || isSame(sent.get(key)?.value, value));
+    if (RECORD.test(wrapper)) return sent.has(key) || !(OF_FAILURE.test(key) || typeof value === 'object');
+    return sent.has(key) && (!mayHoldReasons || comparableOf(sent.get(key)?.value) === comparableOf(value));
   });
 }
 
-const ERROR_KEY = /^(?:.*[.:]|has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fail(?:ed|ures?)?|rejected)(?:count)?$/;
-const FAILED = /^(?:err|fail|(?:denied|exception|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
+const ERROR_KEY = /^(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
+const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
-  [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
-  [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
-  [/^(?:(?:is)?(?:ok|success(?:ful)?)|succeeded)$/, isFalse, 'failed'],
+  [
+    /(?:code|status)$|^err(?:or)?(?:no|number)$|^(?:ok|(?:is)?success)$/,
+    worded(/^(?:0+|2\d\d|ok|true|success\w*)$/i),
+    'done',
+  ],
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
-  [/^(?:result|status)$/, (value) => value === false, 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
   [ERROR_KEY, isError, 'error'],
-  // HAL puts the records there, and amoCRM the errors, too.
+  // In HAL, `_embedded` contains related records. Some services also report errors there.
   [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],
 ];
 
 /** Whether an object outside of a record says that the call failed: `{ "status": "error" }`. */
-function isFailedEnvelope({ wrapper, isPart, entries }: Level, sent: SentFields, opened: ReadonlySet<string>): boolean {
+function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields): boolean {
   // In a wrapper, a word such as `failed` may be a value of the record, unless all keys describe the call.
-  if (wrapper !== '' && !entries.every(([key, value]) => value === null || OF_REFUSAL.test(key) || opened.has(key)))
+  if (wrapper !== '' && !entries.every(([key, value]) => typeof value === 'object' || OF_FAILURE.test(key)))
     return false;
-  if (isPart || entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+  if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
   const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
   const meanings = rows.map(([, , means]) => means);
   return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
 }
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
-function objectsIn(wrapper: string, value: unknown, isPart = false): Level[] {
-  const read = typeof value === 'string' && WRAPPERS.has(wrapper) && !isPart ? jsonOrUndefined(value) : value;
+function objectsIn(wrapper: string, value: unknown): Level[] {
+  const read = typeof value === 'string' && /^\s*[{[]/.test(value) ? jsonOrUndefined(value) : value;
   const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,
-    isPart,
     entries: Object.keys(one).map((key) => [folded(key), ownValue(one, key)]),
   }));
 }
 
-/** Removes differences in the spelling of keys between services: `firstName`, `FirstName`, `first_name`. */
-function folded(key: string): string {
-  return key.replace(/[_-]/g, '').toLowerCase();
-}
-
 function idIn({ entries }: Level): string | undefined {
-  const [, id] = entries.find(([key]) => key === 'id') ?? entries.find(([key]) => key === 'customerid') ?? [];
-  return hexOf(id);
+  const values = new Map(entries);
+  return hexOf(values.has('id') ? values.get('id') : values.get('customerid'));
 }
 
 /** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
@@ -188,7 +163,7 @@ function worded(words: RegExp): (value: unknown) => boolean {
 
 /** Texts in `error` that mean that no error occurred. */
 const isNoErrorText = worded(
-  /^(?:0+|200|false|n\/?a?|nil|none|null|(?:no|0)(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
+  /^(?:0+|200|false|n(?:\/a|o|one|ull)?|(?:no|0)[ _]errors?(?: found)?|ok|done|(?:completed )?success(?:ful|fully)?|אין שגיאות|\[\])?\.?$/i,
 );
 
 /** Whether the value of a key such as `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not. */
@@ -203,26 +178,19 @@ function otherValue(levels: readonly Level[], sent: SentFields): string | undefi
   return fields.find(({ name, value, echoed }) => name !== undefined && isOther(name, value, echoed))?.name;
 }
 
-function isSame(sent: unknown, echoed: unknown): boolean {
-  const comparable = (value: unknown) => (typeof value === 'string' ? comparableText(value) : value);
-  return comparable(sent) === comparable(echoed);
-}
+const comparableOf = (value: unknown) => (typeof value === 'string' ? comparableText(value) : value);
 
 /** Whether the value in the answer contradicts the value that was sent. Values of different JSON types do not. */
 function isOther(name: string, sent: unknown, echoed: unknown): boolean {
   if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
-  if (typeof sent === 'number' && typeof echoed === 'number') return isOtherNumber(sent, echoed);
+  // A CRM may round to hundredths.
+  if (typeof sent === 'number' && typeof echoed === 'number') return Math.abs(sent - echoed) > 0.0051;
   return typeof sent === 'boolean' && typeof echoed === 'boolean' && sent !== echoed;
 }
 
-/** Whether two numbers differ by more than rounding to hundredths. */
-function isOtherNumber(sent: number, echoed: number): boolean {
-  return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
-}
-
-/** Matches texts that are masked (also by a word in brackets), missing, shortened, HTML-encoded or badly decoded. */
+/** Matches comparable texts that are masked, also by a word in brackets, shortened, HTML-encoded or badly decoded. */
 const MASK =
-  /[*\uff0a\ufffd\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
+  /[*\ufffd\u2022\u2580-\u25ff]|x{3}|#{2}|\.{3}|^-{3}|&(?:#x?[\da-f]+|[a-z]+);|^(?:hidden|masked|null|redacted)$|^[[(<]\p{L}+[\])>]$/u;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose value is one of a set of words. Services return such words as labels or in another language. */
@@ -232,7 +200,7 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   const [ours, theirs] = [comparableText(sent), comparableText(echoed)];
   if (ours === theirs) return false;
   if (ours === '' || theirs === '') return true;
-  if (MASK.test(echoed)) return false;
+  if (MASK.test(theirs)) return false;
   if (PHONE.test(name)) return isOtherPhone(sent, echoed);
   if (DATE.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDate(sent, echoed);
   const hex = hexOf(sent);
@@ -251,7 +219,7 @@ function comparableText(text: string): string {
     .replace(/<\/?(?:b|br|div|em|i|p|span|strong)\b[^<>]*>/gi, '')
     .replace(/[\s\p{Cf}]/gu, '')
     .replace(/\p{Pd}/gu, '-')
-    .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'");
+    .replace(/[\p{Pi}\p{Pf}\u05f3\u05f4"]/gu, "'");
   return cased(normalized);
 }
 
@@ -260,16 +228,16 @@ function isCut(ours: string, theirs: string): boolean {
   if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
   // Separators are ignored only in long numbers: house `12/3` is not house `123`.
   const comparable = (text: string) =>
-    text.replace(/^[\d./-]{8,}$/, (long) => long.replace(/[./-]/g, '')).replace(/^0+(?=\d)/, '');
+    text.replace(/^[\d/-]{8,}$/, (long) => long.replace(/[/-]/g, '')).replace(/^0+(?=\d)/, '');
   const sent = comparable(ours);
   return /^\d+$/.test(sent) && (sent === comparable(theirs) || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
 }
 
 /** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`, `Dana <dana@example.com>`. */
 function isAddedTo(sent: string, echoed: string): boolean {
-  const [ours, theirs] = [sent, echoed].map((text) => text.normalize('NFC').toLowerCase()) as [string, string];
+  const [ours, theirs] = [sent, echoed].map(cased) as [string, string];
   const isAddress = ours.includes('@');
-  const joins = isAddress ? /[\p{L}\p{N}._%+-]/u : /[\p{L}\p{N}]/u;
+  const joins = isAddress ? /[\p{L}\p{N}._+-]/u : /[\p{L}\p{N}]/u;
   const isBeside = (at: number) => {
     const [before = '', after = ''] = [theirs[at - 1], theirs[at + ours.length]];
     // `not paid yet` does not mean `paid`.
@@ -305,15 +273,15 @@ const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d.*)?$/;
 const LONGEST_DATE = 100;
 const DAY_MS = 86_400_000;
 /** Matches the time of day in a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
-const CLOCK = /[T ,]+\d{1,2}:\d\d.*$/i;
-const ZONE = /(?:Z|GMT|UTC|(?:GMT|UTC)?[+-]\d\d(?::?\d\d)?)$/i;
-const MIDNIGHT = /^(?:00?:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am)$/i;
+const CLOCK = /[T ]+\d{1,2}:\d\d.*$/;
+const ZONE = /(?:Z|GMT|UTC|(?:GMT)?[+-]\d\d(?::?\d\d)?)$/;
+const MIDNIGHT = /^(?:00?(?::00)+(?:\.0+)?|12(?::00)+ am)$/i;
 
 /** Whether two dates differ. Day and month may be in either order, and a date may be midnight in any time zone. */
 function isOtherDate(sent: string, text: string): boolean {
   const isTime = sent.includes('T');
   const echoed = usualForm(text);
-  const clock = CLOCK.exec(echoed)?.[0].replace(/^[T ,]+/i, '') ?? '';
+  const clock = CLOCK.exec(echoed)?.[0].replace(/^[T ]+/, '') ?? '';
   const instant = isTime && ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
   if (!Number.isNaN(instant))
     return Math.abs(instantOf(sent) - instant) >= (/\d:\d\d:\d\d/.test(clock) ? 1000 : 60_000);
