@@ -6,7 +6,7 @@ import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation } from './call.ts';
-import { errorCode, saysBusy } from './error-code.ts';
+import { errorCode, isLasting, saysBusy } from './error-code.ts';
 import { exportIdIn, hasList, isWithoutAddress, kindOfStatus, linkSchema, shapeOf } from './read-body.ts';
 
 /**
@@ -74,8 +74,6 @@ const is =
 /** The CRM may have processed the call. */
 const isUnclear = ({ status }: Facts) => status >= 500 || status === 408 || status === 425;
 const isRefusal = ({ status }: Facts) => status >= 400;
-/** Matches codes of refusals that no wait changes: some servers send `Retry-After` with every refusal. */
-const LASTING = /denied|forbidden|invalid|permission|privilege|scope|unauthori[sz]ed|unknown|validation/i;
 const isNoJson = ({ answer }: Facts) => answer.body === undefined;
 const hasError = ({ judged }: Facts) => judged.contradiction !== undefined;
 /** Whether another service sent this web page. With a status of the list, a proxy in front of the CRM may have sent it. */
@@ -196,7 +194,7 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
   // The CRM may refuse the values of an update with any status except 403, which means a missing right.
   const asked = { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 };
-  const isBusy = (status >= 400 && headers.has('retry-after') && !LASTING.test(code ?? '')) || saysBusy(body, asked);
+  const isBusy = (status >= 400 && headers.has('retry-after') && !isLasting(code ?? '')) || saysBusy(body, asked);
   const sent = isUpdate && isRecord(call.json) && { id: call.id, fields: call.json };
   const judged = judgeBody(body, { ...sent, isCompared: call.confirmation !== 'status' });
   return { ...about, status, isPage, isBusy, hasResult, judged };

@@ -13,42 +13,27 @@ const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 /** Matches a plain token. More than four digits do not match: they may be a person's number, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
 
-/** Values of `error` that RFC 6749 lists, sections 4.1.2.1 and 5.2. Other values may be a sentence or customer data. */
-export const RFC_6749_WORDS = [
+/** Codes of refusals in RFC 6749, sections 4.1.2.1 and 5.2. */
+const REFUSALS = [
   'access_denied',
   'invalid_client',
   'invalid_grant',
   'invalid_request',
   'invalid_scope',
-  'server_error',
-  'temporarily_unavailable',
   'unauthorized_client',
   'unsupported_grant_type',
   'unsupported_response_type',
 ];
+export const RFC_6749_WORDS = [...REFUSALS, 'server_error', 'temporarily_unavailable'];
 
-/** Further values of `error` that are shown: those of RFC 6750, section 3.1, and common codes of other services. */
-const OTHER_WORDS = [
+/** Codes of refusals that no wait changes: also those of RFC 6750, section 3.1, and common codes of other services. */
+const LASTING = [
+  ...REFUSALS,
   'bad_request',
-  'busy',
-  'conflict',
-  'expired_token',
-  'export_failed',
-  'export_limit',
-  'export_not_ready',
-  'export_running',
   'forbidden',
   'insufficient_scope',
-  'internal_error',
   'invalid_token',
-  'locked',
-  'maintenance',
-  'method_not_allowed',
   'not_found',
-  'not_processed',
-  'rate_limited',
-  'service_unavailable',
-  'too_many_requests',
   'unauthorized',
   'unknown_column',
   'unknown_field',
@@ -57,7 +42,16 @@ const OTHER_WORDS = [
   'validation_failed',
 ];
 
-const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
+/** Values of `error` that are shown, beside those that say that the CRM is busy. Others may be customer data. */
+const WORDS = new Set([
+  ...[...RFC_6749_WORDS, ...LASTING],
+  ...['conflict', 'export_failed', 'export_limit', 'internal_error', 'locked', 'not_processed'],
+]);
+
+/** Whether the CRM would refuse the call again. Some servers send `Retry-After` with such a code, too. */
+export function isLasting(code: string): boolean {
+  return LASTING.some((word) => lettersOf(word) === lettersOf(code));
+}
 
 /**
  * The machine-readable error code in the body of an answer, such as `unknown_field`; `undefined` if the body has no
@@ -90,35 +84,27 @@ function textsIn(places: unknown[], keys: string[]): string[] {
 }
 
 /** Keys under which services return the reason of an error. */
-const REASON_KEYS =
-  'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
+const REASON_KEYS = [...CODE_KEYS, 'error', 'message', 'type', 'title', 'reason', 'status', 'detail'];
 
-/** Texts that mean that the service got too many requests; letters only. */
-const LIMITED = [
-  '(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?',
-  'toomanyrequests(?:exception)?|resourceexhausted|slowdown',
-  '(?:request)?throttl(?:ed|ing)(?:error|exception)?',
-].join('|');
-/** Texts that mean that the service cannot answer now, or that another request is still running; letters only. */
+/** Reasons that mean that the service got too many requests; letters only. */
+const LIMITED = '(?:rate|request)limit|toomanyrequests|throttl(?:ed|ing)';
+/** Reasons that mean that the service cannot answer now, or that another request is still running; letters only. */
 const BUSY = [
   LIMITED,
-  '(?:in|under)?maintenance(?:mode)?',
-  '(?:service|server)?(?:is)?(?:temporarily)?unavailable|(?:server|system)?overloaded',
-  '(?:crm|server|service|system|resource)?(?:is)?busy',
-  '(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already|currently|still)?(?:active|running|inprogress|underway)',
-  'toomany(?:concurrent|active|running|parallel)?(?:export|request|job)s',
-  'concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?|concurrent(?:export|request|job)s?',
-  '(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)',
+  'maintenance|unavailable|overloaded|busy|retrylater|tryagain|exportnotready',
+  '(?:export|request|refresh)(?:is|already|currently)*(?:running|inprogress)',
+  'toomany(?:concurrent)?exports|concurren(?:t|cy)(?:export|request|limit)',
 ].join('|');
-/** Words that ask the caller to retry later, alone or after the reason of the error. */
-const ADVICE = '(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)';
-const BUSY_TEXT = new RegExp(`^(?:(?:${BUSY})(?:${ADVICE})?|${ADVICE})$`);
-const LIMITED_TEXT = new RegExp(`^(?:${LIMITED})(?:${ADVICE})?$`);
+/** Words that may be around a reason. Any other word may be a value of a record, or name what is limited. */
+const AROUND = 'an|other|api|user|server|service|temporarily|please|later|s|ed|error|exceeded|limit|mode';
+/** Matches texts of these words with a reason of the list. */
+const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${AROUND})+$`);
+const BUSY_TEXT = textWith(BUSY);
+const LIMITED_TEXT = textWith(LIMITED);
 
 /**
- * Whether a body says that the CRM is too busy for the call. A reason must match as a whole, without its separators:
- * `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.` A value of the request is not a reason, because
- * the CRM may repeat it.
+ * Whether a body says that the CRM is too busy for the call, in any spelling: `rate_limit_exceeded`,
+ * `RateLimitExceeded`, `Please try again later.` A value of the request is not a reason, because the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
  * @param isAboutValues the CRM may refuse values of the request. A message such as `Unavailable` may be about a value,
  *   so `BUSY` texts count only under the keys for codes. `Too many requests` counts anywhere.
@@ -173,7 +159,10 @@ function firstIn(value: unknown): unknown {
 }
 
 function isListed(value: unknown): value is string {
-  return typeof value === 'string' && WORDS.has(value.toLowerCase());
+  return (
+    typeof value === 'string' &&
+    (WORDS.has(value.toLowerCase()) || (TOKEN.test(value) && BUSY_TEXT.test(lettersOf(value))))
+  );
 }
 
 /** Whether an error code only repeats a word or text of the request, or part of the access token. */

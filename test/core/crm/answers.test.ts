@@ -119,6 +119,12 @@ test.each<[status: number, code: string, RunErrorName]>([
   }
 });
 
+test('a 400 with Retry-After and a code that names no reason is not final', async () => {
+  const reply = Response.json({ code: 'unknown_error' }, { status: 400, headers: { 'retry-after': '7' } });
+
+  expect(await meaningFor(reply, create)).toMatchObject({ outcome: 'notTaken', error: { name: 'CrmBusy' } });
+});
+
 test('the message about a 403 with Retry-After names the scopes of the token, too', async () => {
   const { error } = await meaningFor(new Response(null, { status: 403, headers: { 'retry-after': '7' } }), create);
 
@@ -144,6 +150,12 @@ const BUSY_BODIES = [
   { error: { reason: 'concurrentRequestLimitExceeded' } },
   { error: 'export_not_ready' },
   { error: 'Too many requests, please try again later.' },
+  { error: { title: 'Service temporarily unavailable' } },
+  { errors: [{ detail: 'Overloaded. Retry later.' }] },
+  { errors: [{ type: 'api_rate_limited' }] },
+  { errors: [{ reason: 'concurrency_limit' }] },
+  { error: 'refresh_in_progress' },
+  { error: 'too_many_exports' },
 ];
 const NOT_BUSY_BODIES = [
   { error: 'export_limit' },

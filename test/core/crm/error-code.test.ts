@@ -43,13 +43,19 @@ test.each(CODES)('shows %s in a key for codes', async (code) => {
   expect(await codeIn({ errors: [{ error_code: code }] })).toBe(code);
 });
 
-test.each(['forbidden', 'invalid_grant', 'temporarily_unavailable', 'Not_Found'])(
-  'shows the listed word %s if it is the error itself',
-  async (word) => {
-    expect(await codeIn({ error: word })).toBe(word);
-    expect(await codeIn({ errors: [word] })).toBe(word);
-  },
-);
+const LISTED = [
+  'forbidden',
+  'invalid_grant',
+  'temporarily_unavailable',
+  'Not_Found',
+  'export_limit',
+  'EXPORT_NOT_READY',
+];
+
+test.each(LISTED)('shows the listed word %s if it is the error itself', async (word) => {
+  expect(await codeIn({ error: word })).toBe(word);
+  expect(await codeIn({ errors: [word] })).toBe(word);
+});
 
 test.each(['PLANNED', 'Cohen', 'dana.cohen', 'refresh_token_abcdefgh', 'Tel-Aviv', '__proto__', 'constructor'])(
   'does not show the unlisted word %s if it is the error itself',
