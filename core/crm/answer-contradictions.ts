@@ -38,15 +38,14 @@ const RECORD = /^(?:attributes|body|customers?|data|items?|payload|records?|resp
 /** Keys for the fields of a record. Next to an error, they may contain the reasons by field: `{ "city": "unknown" }`. */
 const FIELDS = /^(?:fields|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
-const NO_RECORD = /^(?:errors?$|meta|request|trace|links?$|embedded|included|history|before|old|original|prev)|by$/;
+const NO_RECORD = /^(?:errors?$|meta|request|trace|links|embedded|included|history|before|old|original|prev)|by$/;
 /** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
 const OF_FAILURE = /^(?:code|detail|error|fail|hint|message|path|reason|status|success|time|title|total|trace|type)/;
-/** Fields that an answer need not repeat, because they control an update or are deprecated. */
-const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
 export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
-  for (const name of NEVER_COMPARED) sent.delete(name);
+  // It controls the update. It is not a value of the customer.
+  sent.delete('updaterelated');
   const all = levelsOf(body, sent);
   const ours = hexOf(id);
   const isForeign = (level: Level) => isCompared && id !== undefined && ![undefined, ours].includes(idIn(level));
@@ -182,7 +181,7 @@ const comparableOf = (value: unknown) => (typeof value === 'string' ? comparable
 
 /** Whether the value in the answer contradicts the value that was sent. Values of different JSON types do not. */
 function isOther(name: string, sent: unknown, echoed: unknown): boolean {
-  if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
+  if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent, echoed);
   // A CRM may round to hundredths.
   if (typeof sent === 'number' && typeof echoed === 'number') return Math.abs(sent - echoed) > 0.0051;
   return typeof sent === 'boolean' && typeof echoed === 'boolean' && sent !== echoed;
@@ -318,16 +317,15 @@ function daysIn(text: string): number[] {
     .trim();
   const numbers = (date.match(/\d+/g) ?? []).map(Number);
   const [a = 0, b = 0, c = 0] = numbers;
-  if (numbers.length === 3 && /^[\d\s./-]+$/.test(date))
-    return [...daysOf(a, b, c), ...daysOf(c, b, a), ...daysOf(c, a, b)];
+  if (numbers.length === 3) return [...daysOf(a, b, c), ...daysOf(c, b, a), ...daysOf(c, a, b)];
   if (numbers.length !== 2 || !/\p{L}/u.test(date)) return [];
-  const months = Array.from({ length: 12 }, (_, index) => index + 1);
-  return months.flatMap((month) => [...daysOf(a, month, b), ...daysOf(b, month, a)]);
+  return Array.from({ length: 12 }, (_, index) => daysOf(b, index + 1, a)).flat();
 }
 
-/** @param year with two digits, it may be in this century or the last one */
+/** The days that three numbers may mean. A year with two digits may be in this century or the last one. */
 function daysOf(year: number, month: number, day: number): number[] {
-  if (month < 1 || month > 12 || day < 1 || day > 31) return [];
-  const years = [year, 1900 + year, 2000 + year].filter((each) => each >= 1800 && each < 2200);
+  if (month > 12 || day > 31) return [];
+  // `Date.UTC` adds 1900 to a year with two digits.
+  const years = [year, 2000 + year].filter((each) => each < 2200);
   return years.map((each) => Date.UTC(each, month - 1, day));
 }

@@ -73,7 +73,10 @@ test.each<[string, unknown]>([
   ['a count of failed records in a wrapper', { data: { totalCount: 1, successCount: 0, failureCount: 1 } }],
   ['a count of errors', { status: 'COMPLETE', numErrors: 1 }],
   ['errors of any kind', { form: { interfaceErrors: { text: 'x' } } }],
-  ...['exception', 'invalid', 'nok', 'refused', 'unauthorized'].map((status) => [`the status ${status}`, { status }]),
+  ...['exception', 'invalid', 'nok', 'refused', 'unauthorized'].map((status): [string, unknown] => [
+    `the status ${status}`,
+    { status },
+  ]),
   ['a code of the server', { code: 500, message: 'x' }],
   ['a fault of SOAP', { 'soap:Fault': { faultstring: 'x' } }],
   ['succeeded false', { succeeded: false }],
@@ -118,6 +121,11 @@ test.each<[string, unknown]>([
   ['related records in HAL', { _links: { self: {} }, _embedded: { agent: { id: OTHER, city: 'x' } } }],
   ['related records in JSON:API', { meta: {}, included: [{ id: OTHER, type: 'agents' }] }],
   ['the request alone', { ok: true, trace: { id: OTHER } }],
+  ['the answer alone', { meta: { id: OTHER } }],
+  ['links alone', { _links: { id: OTHER } }],
+  ...[{ code: 'OK' }, { status: 201 }, { ok: true }, { isSuccess: true }, { errno: 0 }, { status: 'successful' }].map(
+    (done): [string, unknown] => [`${JSON.stringify(done)} with a text`, { ...done, errorText: 'x' }],
+  ),
   ['another customer beside the record', { id: ID, customerId: OTHER }],
   ['the id of the record in braces', { id: `{${ID}}` }],
   ...['customerId', 'exportId', 'uuid'].map((key): [string, unknown] => [
@@ -139,7 +147,10 @@ test.each<[string, unknown]>([
   ['words of a failure in the record', { id: ID, status: 'denied', rejected: 3, result: false }],
   ['the status of a customer that begins like a failure', { customerNumber: 7, status: 'Refused by underwriter' }],
   ['0 errors', { errors: '0 errors' }],
-  ...['NO_ERROR', 'n/a', 'null', 'Success', 'false', 'done'].map((error) => [`the error ${error}`, { error }]),
+  ...['NO_ERROR', 'n/a', 'null', 'Success', 'false', 'done'].map((error): [string, unknown] => [
+    `the error ${error}`,
+    { error },
+  ]),
   ['counts of 0', { updated: 0, result: 0 }],
   ['the id of the request', { request: { id: OTHER }, person: { name: 'Dana' } }],
 ])('%s does not contradict a change', (_, body) => {
@@ -192,16 +203,16 @@ test.each(
     ],
     ['customerServiceContactDate', '2026-11-20T10:00:00+02', '2026-11-20T10:00:00Z'],
     ['classId', ID, OTHER],
-    ['email', 'a@b.com', 'x-a@b.com'],
+    ['email', 'a@b.com', 'x-a@b.com', 'xa@b.com', '1a@b.com'],
     ['streetNumber', '12/3', '12/4', '123'],
     ['gender', 1, 1.01],
-    ['notes', 'paid', 'not paid yet'],
+    ['notes', 'paid', 'not paid yet', 'unpaid', '2paid'],
     ['notes', 'moved', 'a note --- and another'],
     ['drugs', 'Aspirin', 'none'],
     ['surgeries', 'knee, 2024', 'N/A'],
-    ['bankAccountNumber', '12345678', '1234'.padStart(8, '9')],
+    ['bankAccountNumber', '12345678', '1234'.padStart(8, '9'), '9999'],
     ['phoneNumber', '03-1234567 ext. 5', '03-1234567 ext. 6', '03-1234568'],
-    ['phoneNumber', '03-1234567', '23'],
+    ['phoneNumber', '03-1234567', '23', '03-9234567'],
     ['notes', 'call back', '<p>no call</p>', '<p></p>'],
     ['notes', 'age <5 and up', 'age <6 and up', 'age 5', 'x [age] x', 'not masked'],
     ['firstName', 'דנה', '???'],
@@ -275,7 +286,8 @@ test.each(
     ['monthlyRevenue', 1234.567, 1234.57],
     ['cellNumber', '+972 52-123-4567', '052-1234567'],
     ['phoneNumber', '03 123 4567', '(+972) 3.123.4567'],
-    ['faxNumber', '03 123 4567', null],
+    ['faxNumber', '03 123 4567', null, '+972 (3) 1234567'],
+    ['phoneNumber', '+972 52-123-4567', '+972 53-123-4567'],
     [
       'birthDate',
       '1990-01-02',
@@ -309,6 +321,7 @@ test.each(
 test.each<[string, unknown]>([
   ['the fields of the record', { id: ID, fields: { city: 'Tel Aviv' } }],
   ['the properties of the record', { id: ID, properties: { city: 'Tel Aviv' } }],
+  ['the values of the record', { id: ID, values: { city: 'Tel Aviv' } }],
   ['the values after the change', { before: { city: 'Haifa' }, after: { city: 'Tel Aviv' } }],
 ])('%s have another value than was sent', (_, body) => {
   expect(contradicts(body, { city: 'Haifa' })).toBe(true);
