@@ -82,7 +82,6 @@ const isOtherPage = ({ isPage, status }: Facts) =>
 /** Statuses of a server or proxy for an address that does not exist. */
 const isUnknownAddress = is(404, 405, 410, 421);
 const isUnconfirmed = ({ status, answer }: Facts) => status !== 200 || !isRecord(answer.body);
-const isTooLarge = ({ answer }: Facts) => answer.unread?.reason === 'too large';
 const isEmpty = ({ answer }: Facts) => answer.unread === undefined && answer.characters === 0;
 const isWithoutStatus = (facts: Facts) => {
   const kind = kindOfStatus(facts.answer.body);
@@ -148,10 +147,9 @@ const ROWS: Row[] = [
   [['create'], isNoJson, 'unknown', 'CreateUnanswered', unreadText],
   [['address'], isEmpty, ...NO_URL],
   // Answers that are not JSON are retried: the export exists, and the CRM has answered this run in JSON before.
-  [['status', 'address'], isTooLarge, 'contradiction', 'CrmContractError', unreadText],
   [['status', 'address'], isNoJson, 'notTaken', 'CrmContractError', unreadText],
   // An answer that says "busy" may list only some fields, and a run with them would lose columns.
-  [['fields'], (facts) => facts.isBusy && (hasError(facts) || !facts.hasResult), ...BUSY],
+  [['fields'], ({ isBusy }) => isBusy, ...BUSY],
   [['fields'], hasError, 'notTaken', 'CrmContractError', SAYS.error],
   // After a 2xx status the CRM may have created an export although its body reports an error.
   [['create'], ({ isBusy, hasResult }) => isBusy && !hasResult, 'unknown', 'CreateUnanswered', SAYS.busy],

@@ -77,13 +77,13 @@ test.each<Case>([
   ['update', '408 425 500 502 503 504 520 524', 'unknown', 'CrmUnavailable'],
 ])('%s answered with %s has the outcome %s and the error %s', async (operation, statuses, outcome, name) => {
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
-  const headers = isRepeated ? { 'retry-after': '7' } : undefined;
-  for (const status of statuses.split(' ').map(Number)) {
-    const meaning = await meaningFor(new Response(null, { status, headers }), CALLS[operation]);
+  for (const status of statuses.split(' ').map(Number))
+    for (const seconds of isRepeated ? [undefined, 7] : [undefined]) {
+      const headers = seconds === undefined ? undefined : { 'retry-after': String(seconds) };
+      const meaning = await meaningFor(new Response(null, { status, headers }), CALLS[operation]);
 
-    const error = { name, status, retryAfterSeconds: isRepeated ? 7 : undefined };
-    expect(meaning, String(status)).toMatchObject({ outcome, error });
-  }
+      expect(meaning, String(status)).toMatchObject({ outcome, error: { name, status, retryAfterSeconds: seconds } });
+    }
 });
 
 test.each<[Operation, statuses: string, Outcome, RunErrorName, seconds: number | undefined]>([
@@ -265,6 +265,7 @@ test('a result counts, even if one of its values is a word for a busy CRM', asyn
     expect(await meaningFor(Response.json(body), read)).toMatchObject({ outcome: 'done' });
   const id = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
   expect(await meaningFor(Response.json({ id, reason: 'busy' }), create)).toMatchObject({ outcome: 'done' });
+  expect(await meaningFor(Response.json({ id, error: 'busy' }), create)).toMatchObject({ outcome: 'contradiction' });
   expect(await meaningFor(Response.json({ message: 'busy' }), CALLS.update)).toMatchObject({ outcome: 'done' });
 });
 
@@ -282,6 +283,12 @@ test('an export that is under way counts, even if an error beside it says that t
   const reply = Response.json({ id: '7', status: 'PROCESSING', error: 'rate_limited' });
 
   expect(await meaningFor(reply, CALLS.status)).toMatchObject({ outcome: 'done' });
+});
+
+test('an error in place of the URL of a file may pass, even if the answer links to its explanation', async () => {
+  const reply = Response.json({ error: 'not ready', help: 'https://docs.example/errors' });
+
+  expect(await meaningFor(reply, CALLS.address)).toMatchObject({ error: { name: 'ExportNotReady' } });
 });
 
 const PAGE = `\n<!DOCTYPE html>\n<html lang="en">${CANARY}`;
@@ -317,6 +324,13 @@ test.each<[string, RunErrorName, Response]>([
   expect(error?.message).toMatch(/ \/api\/v1\/leads\/fields: .*crm\.baseUrl/);
 });
 
+test('a web page with 404 to an update names crm.baseUrl, because it is no answer about the line', async () => {
+  expect(await meaningFor(page(404), CALLS.update)).toMatchObject({
+    outcome: 'refused',
+    error: { name: 'ConfigInvalid' },
+  });
+});
+
 test('the error for a web page with 403 names the scopes, and does not blame the person', async () => {
   const { error } = await meaningFor(page(403), CALLS.update);
 
@@ -334,6 +348,8 @@ test('another JSON document to the first call of a run names crm.baseUrl', async
 
 test.each<[number, RunErrorName]>([
   [401, 'AuthRefused'],
+  [408, 'CrmUnavailable'],
+  [425, 'CrmUnavailable'],
   [429, 'RateLimited'],
   [500, 'CrmUnavailable'],
   [503, 'CrmUnavailable'],
