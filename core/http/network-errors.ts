@@ -1,13 +1,10 @@
 /**
- * Errors before the connection or handshake was complete, so the request was not processed. Other ERR_SSL_* errors may
- * come during an answer.
+ * Errors before the connection or handshake was complete, so the request was not processed; errors of `connect` are
+ * recognised by their system call. Other ERR_SSL_* errors may come during an answer.
  */
 const NEVER_SENT = new Set([
-  'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',

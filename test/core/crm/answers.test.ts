@@ -21,7 +21,7 @@ const fetchFailed = (code: string) =>
   });
 
 test.each<[string, RunErrorName, string]>([
-  ['ECONNREFUSED', 'CrmUnavailable', ': no connection to the CRM at crm.baseUrl'],
+  ['ENOTFOUND', 'CrmUnavailable', ': no connection to the CRM at crm.baseUrl'],
   ['CERT_HAS_EXPIRED', 'CrmUnavailable', ': the certificate of the CRM at crm.baseUrl is not trusted'],
   ['ECONNRESET', 'CreateUnanswered', ' got no answer'],
 ])('after %s a POST is %s: it may have arrived unless there was no connection', (code, name, what) => {

@@ -32,6 +32,7 @@ test.each([
 test.each([
   ['a read times out', fetchFailed(error({ code: 'ETIMEDOUT', syscall: 'read' }))],
   ['a connection is reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
+  ['a read finds no way to the host', fetchFailed(error({ code: 'EHOSTUNREACH', syscall: 'read' }))],
   ['a connection is closed', fetchFailed(error({ code: 'UND_ERR_SOCKET' }))],
   ['a write finds a closed connection', fetchFailed(error({ code: 'EPIPE', syscall: 'write' }))],
   ['one of several addresses is reset', ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' }))],
