@@ -124,17 +124,17 @@ export function errorWord(error: unknown): string {
 
 const WORTHLESS = [
   '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?:not|nolonger)valid(?!at)',
-  '(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
-  '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reused?',
+  'notexist|(?:could)?not(?:be)?found',
+  '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|must)notbe)?reuse',
 ].join('|');
-const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
-const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
+const BETWEEN = '(?:is|was|has|been|already|previously|does|oauth|provided|given)*';
+const NAME = 'refreshtoken(?:id|hash|status|family)?';
 /**
  * Matches the name of the refresh token with a word of `WORTHLESS` directly before or after it. Elsewhere in a text,
  * such a word may be about the request or the service.
  */
 const WORTHLESS_TOKEN = new RegExp(
-  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken(?!re(?:quest|sponse))|${NAME}${BETWEEN}(?:${WORTHLESS})`,
+  `(?:${WORTHLESS})${BETWEEN}refreshtoken(?!re(?:quest|sponse))|${NAME}${BETWEEN}(?:${WORTHLESS})`,
 );
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */

@@ -146,6 +146,9 @@ const NOT_WORTHLESS = [
   'refresh_token_bad_gateway',
   'refresh_token_unknown_error',
   'refresh_token_status_unknown',
+  'unused_refresh_token',
+  'invalid_refresh_token_response',
+  `The refresh token is invalid. ${'x'.repeat(100)}`,
 ];
 
 test.each([
@@ -225,7 +228,7 @@ const ANSWERS: Record<number, unknown[]> = {
     { error: 'temporarily_unavailable' },
     { message: CANARY, errors: { refresh_token: [CANARY] } },
   ],
-  423: [{ error: { code: 'TooManyRequests', message: CANARY } }],
+  423: [{ error: { code: 'TooManyRequests', message: CANARY } }, {}],
   425: [{}],
   429: [{}],
   500: [{ code: 'refresh_token_expired' }, { error: 'invalid_grant' }, {}],
