@@ -47,7 +47,10 @@ export function isWide(encoding: string | null): encoding is 'utf-16le' | 'utf-1
 }
 
 /** Whether a text has control characters other than tabs, line breaks and the DOS end-of-file mark. */
-export const hasControls = (text: string) => /[^\P{Cc}\t\n\r\x7f-\x9f]/u.test(text.replaceAll('\x1a', ''));
+export function hasControls(text: string): boolean {
+  for (const character of text) if (character < ' ' && !'\t\n\r\x1a'.includes(character)) return true;
+  return false;
+}
 
 /** Decodes whole records. */
 export function decoded(bytes: Buffer, decoder: Decoder): string {
@@ -272,29 +275,6 @@ function countCharacters(block: Buffer): { valid: number; broken: number; first:
 }
 
 /**
- * Kinds of bytes in windows-1255. In UTF-8, the same bytes have another meaning: a MARK is the first byte of a
- * two-byte character, a LETTER is the first byte of a longer one, and the bytes after the first are SIGNs.
- */
-const OTHER = 0;
-const LATIN = 1;
-const LETTER = 2;
-/** A Hebrew vowel point. */
-const MARK = 3;
-/** Punctuation, a currency sign or another sign that is not a letter. */
-const SIGN = 4;
-const UNDEFINED = 5;
-/** A geresh or gershayim: unlike a vowel point, it may begin a word, like a quotation mark. */
-const GERESH = 6;
-const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
-  if (byte === 0xd7 || byte === 0xd8) return GERESH;
-  if (/[\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff]/.test(String.fromCharCode(byte))) return UNDEFINED;
-  if (byte < 0xc0) return SIGN;
-  // The bytes after the last letter are marks of writing direction.
-  return byte < 0xe0 ? MARK : byte > 0xfa ? OTHER : LETTER;
-});
-
-/**
  * What two consecutive bytes show: a letter after a letter or a vowel point, a byte outside ASCII, another encoding, or
  * two signs. A sum of up to `SUMMED` of these numbers has the counts of `JOINED` and `HIGH` in separate bits.
  */
@@ -303,19 +283,31 @@ const HIGH = 1 << 15;
 const IMPOSSIBLE = 1 << 30;
 const SIGNS = 1 << 31;
 const SUMMED = 1 << 14;
-const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}${GERESH}]${LETTER}`);
-const IMPOSSIBLE_KINDS = new RegExp(
-  `${UNDEFINED}$|${LATIN}${LETTER}|[^${LETTER}${MARK}]${MARK}|[${MARK}${GERESH}]${SIGN}|${GERESH}${LATIN}`,
-);
-const SHOWN = Array.from({ length: 64 }, (_, kinds) => {
-  const digits = kinds.toString(8).padStart(2, '0');
-  if (digits === `${SIGN}${SIGN}`) return SIGNS;
-  return JOINED_KINDS.test(digits) ? JOINED : IMPOSSIBLE_KINDS.test(digits) ? IMPOSSIBLE : 0;
-});
-const PAIRS = new Int32Array(1 << 16);
-for (let pair = 0; pair < PAIRS.length; pair += 1) {
-  const kinds = 8 * (KINDS[pair >> 8] as number) + (KINDS[pair & 0xff] as number);
-  PAIRS[pair] = (SHOWN[kinds] as number) | ((pair & 0x80) > 0 ? HIGH : 0);
+/**
+ * Bytes of windows-1255 as classes of characters: letters, vowel points, geresh and gershayim (which may begin a word,
+ * as a quotation mark does), and signs. In UTF-8, a vowel point is the first byte of a two-byte character, a letter
+ * that of a longer one, and the bytes after the first are signs.
+ */
+const [LETTER, POINT, GERESH, SIGN] = ['\xe0-\xfa', '\xc0-\xd6', '\xd7\xd8', '\x80\x82-\x89\x8b\x91-\x99\x9b\xa0-\xbf'];
+const UNDEFINED = '\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff';
+const SHOWN: [pair: RegExp, shown: number][] = [
+  [new RegExp(`[${SIGN}]{2}`), SIGNS],
+  [new RegExp(`[${LETTER}${POINT}${GERESH}][${LETTER}]`), JOINED],
+  [
+    new RegExp(
+      `[^][${UNDEFINED}]|[a-zA-Z][${LETTER}]|[^${LETTER}${POINT}][${POINT}]|[${POINT}${GERESH}][${SIGN}]|[${GERESH}][a-zA-Z]`,
+    ),
+    IMPOSSIBLE,
+  ],
+];
+/** What each pair of bytes shows. The table takes milliseconds, so it is made for the first text that is not UTF-8. */
+let pairs: Int32Array | undefined;
+function tableOfPairs(): Int32Array {
+  return Int32Array.from({ length: 1 << 16 }, (_, pair) => {
+    const text = String.fromCharCode(pair >> 8, pair & 0xff);
+    const [, shown = 0] = SHOWN.find(([pattern]) => pattern.test(text)) ?? [];
+    return shown | ((pair & 0x80) > 0 ? HIGH : 0);
+  });
 }
 /** A UTF-8 character of three bytes, unless the signs are usual ones: no-break spaces, punctuation, a shekel sign. */
 const LETTER_AND_SIGNS = /[\xe0-\xfa](?![\x85\x91-\x97\xa0\xa4\xb7]{2})[\x80-\xbf]{2}/;
@@ -335,13 +327,14 @@ class HebrewSigns {
 
   /** @param bytes whole lines, so the byte before them is not a letter */
   read(bytes: Uint8Array): void {
+    pairs ??= tableOfPairs();
     let [previous, found] = [0, 0];
     for (let from = 0; this.possible && from < bytes.length; from += SUMMED) {
       const to = Math.min(bytes.length, from + SUMMED);
       let sum = 0;
       for (let at = from; at < to; at += 1) {
         const byte = bytes[at] as number;
-        const shown = PAIRS[(previous << 8) | byte] as number;
+        const shown = pairs[(previous << 8) | byte] as number;
         sum = (sum + shown) | 0;
         found |= shown;
         previous = byte;
