@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { type Options, parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
@@ -293,6 +293,9 @@ test.each<[name: string, bytes: string | Uint8Array, looks: string]>([
   ['Zstandard', Buffer.from('28b52ffd24', 'hex'), 'compressed with Zstandard'],
   ['bzip2', Buffer.from('425a6839314159265359', 'hex'), 'compressed with bzip2'],
   ['xz', Buffer.from('fd377a585a000004', 'hex'), 'compressed with xz'],
+  ['zlib', deflateSync(csv(TABLE)), 'compressed with zlib'],
+  ['zlib at its best', deflateSync(csv(TABLE), { level: 9 }), 'compressed with zlib'],
+  ['zlib at its fastest', deflateSync(csv(TABLE), { level: 1 }), 'compressed with zlib'],
   ['PDF', '%PDF-1.7\n', 'a PDF document'],
   ['an Excel 97 spreadsheet, which is not configured', XLS, 'Excel 97'],
   ['zeros', Buffer.alloc(5000), 'binary data'],
