@@ -70,6 +70,27 @@ test('an unknown header of the requested width has a digest, and is not quoted',
   expect((await judged('id,name,phone\n1,a,2\n', { columns })).facts.content?.firstRecord).toBeNull();
 });
 
+const ERROR_ROWS = [
+  'Error: no answer|Fatal: disk full|Exception in "main"|Traceback (most recent call last):|Stack trace:',
+  'Caused by: org.crm.SqlException|java.lang.NullPointerError: x|Internal errors|Service Unavailable',
+  'Timed out after 30 s|Time-out|Gateway Timeout|Warning: aborted|ORA-01555: snapshot|SQLSTATE: fatal',
+  'at com.crm.Export.run(Export.java:45)|at org.crm.Export.run(Export.java:45)|at java.a.B$c.d(B.java:8)',
+  '    at Export.run (export.js)|\tat run(export.js)|  File "export.py"|Request failed to finish|Bad Gateway',
+  'Connection reset|Connection refused|Connection closed|Connection lost|Could not write|Unable to write',
+  'Result truncated!|Truncated|Limit exceeded|Aborted|Failed|Query aborted|Operation timed out',
+  'Sorry: it went wrong|<html>|<!doctype html>|<?xml version="1.0"?>|<error>x</error>|{"error":1}',
+  '{"message":"Fatal"}|{"status":"error"}|--- Error ---|*** Aborted ***|Process aborted|Session expired',
+  'Token expired|Unauthorized|Unauthorised|Forbidden|Too many requests|Export failed|Job aborted',
+  'Access denied,x|Permission denied|Failed to read,x|Stacktrace:|שגיאה|שגיאת שרת',
+  '    at Object.<anonymous> (a.js)|    at $run (a.js)|at com.a.B.lambda$run$0(B.java:8)',
+].flatMap((texts) => texts.split('|'));
+
+test.each(ERROR_ROWS)('a row that begins like the text of an error causes a warning: %s', async (row) => {
+  const { warnings } = await judged(`id,name\n1,a\n${row}\n2,b\n`);
+
+  expect(warnings).toContain('1 row may be the text of an error.');
+});
+
 describe('in a file without a header by its setting', () => {
   const none = { headerless: true, columns: ['id', 'name', 'phone'] };
 

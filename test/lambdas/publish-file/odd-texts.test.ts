@@ -258,6 +258,7 @@ const WITH_A_WARNING: Case[] = [
   ['such an error at the end', `${FILE}ERROR: canceling statement,timeout,57014\n`],
   ['an error before empty cells', `${FILE}Session expired,,\n`],
   ['an error in Hebrew before empty cells', `${FILE}הייצוא נכשל,,\n`],
+  ['an expired grant in Hebrew', `${FILE}פג תוקף,,\n`],
   ['an error before empty cells in the middle', at100('Too Many Requests,,\n')],
   ['an error in every cell', `${FILE}Result truncated!,Limit exceeded!,Result truncated!\n`],
   ['an error of a database', at100('ORA-01555: snapshot too old\n')],
