@@ -83,8 +83,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
   const requested = new Set(columns.filter((name) => !isLeft(name)).map(normalised));
 
   const mayBeLeft = (cell: string, itself: boolean, { assigned, exact, near, parts }: Found) => {
-    // A text that is listed as a whole is not read as a path.
-    const others = itself ? [] : [exact, ...near, exact.length > 0 ? [] : parts];
+    const others = itself ? [] : [exact, ...near, parts];
     return isLeft(cell) || [assigned, ...others].flat().some(isLeft);
   };
   const meaningOf = (cell: string, place = 0): Meaning => {
@@ -158,7 +157,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
     if (value === null) none.add(folded(text));
     const meant = value === null ? [] : fieldsNamedBy([value], names).map(({ name }) => name);
     for (const name of meant) add(text, name);
-    if (meant.length === 1) assigned.set(normalised(text), meant);
+    assigned.set(normalised(text), meant);
   }
   const own = entity ? [folded(entity), folded(entity.replace(/s$/, ''))] : [];
   const namesNear = (text: string) => near.get(text) ?? [];
@@ -168,29 +167,35 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
     const path = pathParts(text);
     // The end of a path names a field only if no part before it names one.
     const end = path?.before.some((part) => near.has(part) && !own.includes(part)) ? undefined : path?.last;
-    const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
     const isWhole = whole.has(cased(visible(text)));
     return {
       exact: exact.get(normalised(text)) ?? [],
       assigned: assigned.get(normalised(text)) ?? [],
       none: none.has(folded(text)),
-      near: [namesNear(folded(text)), ...ofEnd],
+      near: [namesNear(folded(text)), end === undefined ? [] : namesNear(folded(end))],
       parts: path && !isWhole ? [...path.all.flatMap(namesNear), ...(mentionsLeftOut(path.front) ? leftOut : [])] : [],
     };
   };
 }
 
-/** The limits of a cache: the number of texts, and the characters of each. A cell of Excel has at most 32,767. */
-const MOST_REMEMBERED = 300;
-const LONGEST_REMEMBERED = 40_000;
+/** The most characters in one cache; each text counts as longer than it is. A cell of Excel has at most 32,767. */
+const MOST_REMEMBERED = 1_000_000;
+const TEXT_COSTS = 1000;
 
 /** Judges a text once: the same labels occur in many records, and many cells of a sheet may refer to one long text. */
 export function remembered<T>(find: (text: string) => T): (text: string) => T {
   const cache = new Map<string, T>();
+  let size = 0;
   return (text) => {
-    const found = cache.get(text) ?? find(text);
-    if (cache.size >= MOST_REMEMBERED) cache.clear();
-    if (text.length <= LONGEST_REMEMBERED) cache.set(text, found);
+    const known = cache.get(text);
+    if (known !== undefined) return known;
+    size += text.length + TEXT_COSTS;
+    if (size > MOST_REMEMBERED) {
+      cache.clear();
+      size = text.length + TEXT_COSTS;
+    }
+    const found = find(text);
+    cache.set(text, found);
     return found;
   };
 }

@@ -1,4 +1,4 @@
-import { cased, folded, INVISIBLE, pathParts } from '../folded.ts';
+import { cased, folded, INVISIBLE, meansOrContains } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 import { fieldsOf, type ListedField } from './column-changes.ts';
 
@@ -35,10 +35,8 @@ export type RunColumns = Pick<Run, 'request' | 'listed' | 'excepted'>;
 export function fieldsNamedInRuns(entry: string, names: readonly string[], runs: readonly RunColumns[]): LeftOut[] {
   return runs.flatMap((run, place) => {
     const listed = [...(fieldsOf(run) ?? []), ...run.excepted];
-    const listedNames = new Set(listed.map(({ name }) => name));
-    const others = place === 0 ? names.filter((name) => !listedNames.has(name)) : [];
-    const all = [...listed, ...others.map((name) => ({ name, label: null }))];
-    return [...fieldsNamedBy([entry], all), ...run.excepted.filter((each) => each.entry === entry)];
+    const others = place === 0 ? names.map((name) => ({ name, label: null })) : [];
+    return [...fieldsNamedBy([entry], [...listed, ...others]), ...run.excepted.filter((each) => each.entry === entry)];
   });
 }
 
@@ -79,21 +77,19 @@ export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): s
   return names.filter((name) => {
     const letters = Array.from(folded(name), (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
     const word = new RegExp(`(?<![\\p{L}\\d_])${letters.join(WITHIN)}(?![\\p{L}\\d_])`, 'u');
-    return letters.length > 0 && texts.some((text) => word.test(text));
+    return texts.some((text) => word.test(text));
   });
 }
 
 /** Characters that may stand between the letters of one name. A comma separates two names. */
 const WITHIN = '[\\p{Z}\\p{Pd}\\p{Pc}.\'"׳״]*';
 
-/** Labels that make up a whole text in filters or sorts. Inside a sentence, a label may be an ordinary word. */
+/** Labels that are a whole text, or a part of a path, in filters or sorts. In a sentence, a label may be an ordinary word. */
 export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {
-  const whole = new Set(textsIn(filtersOrSorts).flatMap((text) => [text, pathParts(text)?.last ?? text].map(bare)));
-  return labels.filter((label) => whole.has(folded(label)));
+  // A sign before a text may stand for the sort direction.
+  const texts = textsIn(filtersOrSorts).map((text) => text.replace(/^[^\p{L}\p{N}]+/u, ''));
+  return labels.filter((label) => texts.some((text) => meansOrContains(text, label)));
 }
-
-/** The folded text without the sign for the sort direction. */
-const bare = (text: string) => folded(text.replace(/^\s*[+<>!~]/, ''));
 
 /** All keys and texts of a value, at any depth. */
 function textsIn(value: unknown): string[] {

@@ -115,6 +115,15 @@ describe('an entry of columns.except that matches no listed column', () => {
     });
   });
 
+  test('causes no warning while it names the column of the last export, or if that column is gone', () => {
+    expect(leftOutOf(except('idNumber'), FIELDS, last())).toMatchObject({
+      leftOut: [{ name: 'IdNumber' }],
+      warnings: [],
+    });
+    const other = [{ entry: 'phone', name: 'gone', label: 'phone' }];
+    expect(leftOutOf(except('phone'), FIELDS, last({ leftOut: other }))).toMatchObject({ warnings: [] });
+  });
+
   test.each<[string, PublishedColumns | undefined, typeof FIELDS]>([
     ['no export is published', undefined, WITHOUT],
     ['a field was added since', last(), [...WITHOUT, field('nationalId')]],
@@ -145,7 +154,10 @@ describe('a left-out column, in any spelling', () => {
     ['filter by it', { filters: [{ field: 'IdNumber' }] }],
     ['filter by it in another spelling', { filters: [{ field: 'lead.ID-NUMBER' }] }],
     ['filter by its label', { filters: [{ field: 'מספר זהות:' }] }],
+    ['filter by it with a soft hyphen', { filters: [{ field: 'Id\u00adNumber' }] }],
+    ['filter by its label in a path', { filters: [{ field: 'lead.מספר זהות' }] }],
     ['sort by its label', { sorts: [{ by: '-מספר זהות' }] }],
+    ['sort by its label after signs', { sorts: [{ by: ' >מספר זהות' }] }],
   ])('is refused in an input that would %s', async (_, input) => {
     expect((await failureOf(choose({ columns }, input), 'InvalidInput')).message).toContain('(columns.except)');
   });
@@ -162,7 +174,9 @@ describe('a left-out column, in any spelling', () => {
   test('is not refused if the input replaces the filters that name it, nor if its label is part of a sentence', async () => {
     const settings = { columns, filters: [{ 'מספר זהות': 1 }] };
 
-    expect((await choose(settings, { filters: [{ note: 'אין מספר זהות' }] })).requested).toHaveLength(3);
+    const filters = [{ note: 'אין מספר זהות' }];
+    expect((await choose(settings, { filters })).requested).toHaveLength(3);
+    await failureOf(choose({ columns: { except: ['מספר זהות'] } }, { filters }), 'InvalidInput');
   });
 
   test('stays left out, with a warning, if its label moves to another column, which is left out too', async () => {
@@ -197,6 +211,11 @@ describe('a text that columns.labels maps to null', () => {
 
   test('causes no warning while the CRM does not list it', async () => {
     expect((await chosen({ columns: { labels: { Remarks: null } } })).warnings).toEqual([]);
+  });
+
+  test('says nothing of a text that it maps to a hashed column', async () => {
+    const { warnings } = await chosen({ columns: { labels: { Phone: 'phone' } }, tables: { hash: ['phone'] } });
+    expect(warnings).toEqual([]);
   });
 
   test.each([

@@ -71,13 +71,15 @@ describe('a text that means a left-out column is counted', () => {
   });
 
   test('a column that was requested and is left out now', () => {
-    expect(read(['idNumber', 'id'], { columns: ['idNumber', 'id'] })).toMatchObject({ excepted: 1, listed: 1 });
+    for (const cell of ['idNumber', ' idNumber'])
+      expect(read([cell, 'id'], { columns: ['idNumber', 'id'] })).toMatchObject({ excepted: 1, listed: 1 });
   });
 
   test('a text that may mean it or another column, but not the exact name of the other column', () => {
     const given = { columns: ['id_number'], fields: [...FIELDS, { name: 'id_number', label: 'מספר זהות' }] };
 
     expect(read(['id_number'], given)).toMatchObject({ names: ['id_number'], excepted: 0 });
+    expect(read(['', 'id_number'], given)).toMatchObject({ names: ['', 'id_number'], excepted: 0 });
     expect(read(['מספר זהות'], given)).toMatchObject({ names: ['id_number'], excepted: 0 });
     expect(read(['ID_NUMBER'], given)).toMatchObject({ names: null, excepted: 1 });
     expect(read(['מספר זהות:'], given)).toMatchObject({ names: null, excepted: 1 });
@@ -90,6 +92,10 @@ describe('a text that means a left-out column is counted', () => {
     expect(read(['idNumber '], given)).toMatchObject({ names: null, excepted: 1 });
     expect(read(['idNumber'], given)).toMatchObject({ names: ['idNumber'], excepted: 0 });
   });
+});
+
+test('a left-out column is found by a label without letters', () => {
+  expect(read(['id', '-'], { excepted: [{ name: 'x', label: '-' }] })).toMatchObject({ names: null, excepted: 1 });
 });
 
 describe('a path that contains a left-out column is counted', () => {
