@@ -52,9 +52,6 @@ const HAS_COMMENT = 16;
 const RESERVED = 0xe0;
 const HEADER_BYTES = 10;
 const MAGIC = Buffer.from([0x1f, 0x8b, 8]);
-/** An extra field without text: the size of a block, as bgzip writes it. */
-const BLOCK_SIZE = 'BC\x02\0';
-const BLOCK_SIZE_BYTES = 6;
 /** A name that is longer than this counts as a text. */
 const LONGEST_NAME = 255;
 /** The limit for names and comments, which are held in memory. */
@@ -65,12 +62,11 @@ async function readHeader(input: Pieces): Promise<GzipTexts> {
   const [flags = 0] = isMember ? await input.take(HEADER_BYTES - MAGIC.length) : [RESERVED];
   if ((flags & RESERVED) !== 0) throw new UnreadableFile(DAMAGED);
   const has = (flag: number) => (flags & flag) !== 0;
-  const extra = has(HAS_EXTRA) ? await input.take((await input.take(2)).readUInt16LE()) : undefined;
-  const isText = extra && !(extra.length === BLOCK_SIZE_BYTES && extra.toString('latin1').startsWith(BLOCK_SIZE));
+  if (has(HAS_EXTRA)) await input.take((await input.take(2)).readUInt16LE());
   const name = has(HAS_NAME) ? await input.takeText() : '';
   if (has(HAS_COMMENT)) await input.takeText();
   if (has(HAS_CHECKSUM)) await input.take(2);
-  return { name, others: isText || name.length > LONGEST_NAME || has(HAS_COMMENT) };
+  return { name, others: name.length > LONGEST_NAME || has(HAS_EXTRA) || has(HAS_COMMENT) };
 }
 
 /** Whether only zeros follow, and no other member. */

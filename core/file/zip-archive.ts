@@ -206,8 +206,6 @@ const WITHOUT_TEXT = new Map<number, (data: Buffer) => boolean>([
   [0x5455, ({ length }) => length <= 13],
   // NTFS times, up to the year 2285.
   [0x000a, (data) => data.length === 32 && [15, 23, 31].every((at) => (data[at] ?? 0) <= 2)],
-  [0x5855, ({ length }) => length <= 12],
-  [0x7855, ({ length }) => length <= 4],
   [0x7875, (data) => data.length <= 11],
   [0xcafe, ({ length }) => length === 0],
   [0xa220, (data) => data.subarray(4).every((byte) => byte === 0)],

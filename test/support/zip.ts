@@ -23,6 +23,8 @@ interface ZippedFile {
   deflated?: boolean;
   /** Stores the file although both headers say that it is deflated. */
   deflatedLie?: boolean;
+  /** The sizes after the content have no signature before them. */
+  unsigned?: boolean;
   /** False values in the directory, or in both headers. */
   lies?: {
     name?: string;
@@ -83,7 +85,8 @@ function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buf
   const [crc, size] = [lies.crc ?? crc32(bytes), lies.size ?? bytes.length];
   const described = (flags & 8) !== 0;
   const before = described ? [0, 0, 0] : [lies.localCrc ?? crc, data.length, lies.localSize ?? size];
-  const behind = [Buffer.from('PK\x07\x08'), numbers(4, crc, data.length, lies.describedSize ?? size)];
+  const signature = file.unsigned ? '' : 'PK\x07\x08';
+  const behind = [Buffer.from(signature), numbers(4, crc, data.length, lies.describedSize ?? size)];
   const method = deflated || file.deflatedLie ? 8 : 0;
   const listedName = lies.name ?? name;
   return {

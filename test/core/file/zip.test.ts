@@ -1,4 +1,4 @@
-import { crc32, gzipSync } from 'node:zlib';
+import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../core/file/read-content.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -27,6 +27,7 @@ test.each<[string, Uint8Array]>([
   ['stored', zipOfFiles(FILE)],
   ['compressed', zipOfFiles({ ...FILE, deflated: true })],
   ['with its sizes after the content', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
+  ['with its sizes after the content, without a signature', zipOfFiles({ ...FILE, flags: 8, unsigned: true })],
   ['in a folder', zipOfFiles({ name: 'export/', content: '' }, { ...FILE, name: 'export/leads.csv' })],
   ['with a comment', zipOfFiles({ ...FILE, comment: 'Exported by CRM 4.2' })],
   ['with a slash before its name', zipOfFiles({ ...FILE, name: '/exports/leads.csv' })],
@@ -90,6 +91,11 @@ describe('text of the archive itself', () => {
     ['includes an extra field in the directory', { extra: extra(0x6375, '\x01\0\0\0\0Dan') }],
     ['includes an extra field before the content', { localExtra: extra(0x9999, 'Dan') }],
     ['includes text in a field of times', { localExtra: extra(0x000a, 'Dan Cohen of Haifa, 03-9123456, '.padEnd(32)) }],
+    ...[15, 23, 31].map((at): [string, object] => [
+      `includes text in byte ${at} of a field of times`,
+      { localExtra: extra(0x000a, `${'\x01'.repeat(at)}D`.padEnd(32, '\x01')) },
+    ]),
+    ['includes text in a field of zeros', { extra: extra(0xa220, '\x28\xa0\x04\0Dan') }],
     ['includes another name in an extra field', { extra: extra(0x7075, '\x01\0\0\0\0dan.csv') }],
     ['includes bytes after the extra fields', { extra: Buffer.from('Dan') }],
   ])('%s', async (_, more) => {
@@ -121,6 +127,9 @@ describe('text of the archive itself', () => {
       extra(0x5455, '\x03abcdefgh'),
       extra(0x7875, '\x01\x04\xe8\x03\0\0\x04\xe8\x03\0\0'),
       extra(0xcafe, ''),
+      extra(0xa220, '\x28\xa0\x04\0\0\0\0\0'),
+      extra(0x000a, `\0\0\0\0\x01\0\x18\0${'abcdefg\x01'.repeat(3)}`),
+      extra(0x7075, `\x01\0\0\0\0${FILE.name}`),
     ]);
 
     expect(await kindsOf({ ...FILE, extra: known, localExtra: known })).toEqual([]);
@@ -134,6 +143,12 @@ test('reads a zip archive of an empty file as an empty file', async () => {
 });
 
 describe('refuses', () => {
+  const WITH_TAIL = {
+    ...FILE,
+    content: Buffer.concat([deflateRawSync(CSV), Buffer.from('Dan')]),
+    deflatedLie: true,
+    lies: { crc: crc32(CSV), size: CSV.length },
+  };
   const hidden = (between: Uint8Array) => {
     const whole = zipOfFiles(FILE);
     const directory = whole.indexOf('PK\x01\x02');
@@ -155,6 +170,7 @@ describe('refuses', () => {
       zipOfFiles({ ...FILE, deflated: true, flags: 8, lies: { describedSize: 3 } }),
       'describes differently',
     ],
+    ['bytes after the content', zipOfFiles(WITH_TAIL), 'bytes after its content'],
     ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
     [
       'another name in the directory',
