@@ -177,7 +177,7 @@ export class LaterHeaders {
     const parts = records.filter(({ length }) => length <= 2 * this.#widest);
     const found = parts.map((record) => this.judge({ record, column: 0, isKept: true }, afterGap));
     const hasCode = line.split(NO_CODE).some((word) => this.#codes.has(word));
-    return hasCode ? [...found, this.#leavesOut ? 'leftOut' : 'other'] : found;
+    return hasCode ? [this.#leavesOut ? 'leftOut' : 'other'] : found;
   }
 
   /** Whether a left-out column is a key of JSON, or an element or attribute of XML, in a cell. */
@@ -206,7 +206,7 @@ export class LaterHeaders {
 
   /** Judges a record. */
   judge({ record, column, isKept = false }: LowerRecord, afterGap: boolean): Verdict {
-    const repeats = this.#cells.length > 0 && column === 0 && foldedRecord(record) === this.#header;
+    const repeats = column === 0 && foldedRecord(record) === this.#header;
     if (repeats) return isKept ? 'other' : 'repeated';
     // A header of a narrower table may be padded with empty cells.
     const isPadded = this.#sparse || this.hides;

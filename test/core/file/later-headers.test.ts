@@ -14,6 +14,14 @@ const HEADER = `${COLUMNS.join(',')}\n`;
 const ROWS = '1,Dana,Meeting,-\n'.repeat(40);
 const fields = [...COLUMNS, 'city', 'phone', 'email'].map((name, at) => ({ name, label: LABELS[at] ?? null }));
 const LEFT_OUT = { columns: COLUMNS, fields, excepted: [{ name: 'nationalId', label: 'National ID' }] };
+const NOTHING_HIDDEN = { columns: COLUMNS, fields };
+const PHONE_LEFT_OUT = { columns: COLUMNS, fields: fields.slice(0, 5), excepted: [{ name: 'phone', label: null }] };
+const CODE_HASHED = {
+  columns: COLUMNS,
+  fields: [...fields, { name: 'nationalId', label: null }],
+  hiddenInTables: ['nationalId'],
+};
+const MANY_COLUMNS = [...COLUMNS, 'city', 'phone', 'email', 'x'];
 const HASHED = { columns: COLUMNS, fields, hiddenInTables: ['phone'] };
 
 async function headersIn(content: string | Uint8Array, expected: object) {
@@ -46,6 +54,10 @@ describe('finds a header that names a left-out column', () => {
     ['in brackets, beside plain names', ['id', '[name]', '<nationalId>']],
     ['alone in brackets', ['[nationalId]']],
     ['numbered', ['1) id', '2) name', '3) nationalId']],
+    ['numbered, before another word', ['1) lead_id', '2) lead_name', '3) lead_nationalId']],
+    ['numbered behind another word', ['lead_id 1', 'lead_name 2', 'lead_nationalId 3']],
+    ['before a word and signs', ['id_lead ▾', 'name_lead •', 'nationalId_lead ◊']],
+    ['lettered', ['a. id', 'b: name', 'c. nationalId']],
     ['numbered behind', ['id_1', 'name_2', 'nationalId_3']],
     ['by labels, numbered after a word', ['col1: מזהה', 'col2: Name', 'col3: National ID']],
     ['by labels, numbered', ['1) מזהה', '2) Name', '3) National ID']],
@@ -215,6 +227,9 @@ describe('finds a header that names a left-out column', () => {
     ['names in a line', 'id,name,nationalId'],
     ['a page of other columns', 'id,name,city\n1,Dana,Haifa'],
     ['JSON of other keys', '{"id":1,"note":"nationalId: missing","name":{"a":1}}'],
+    ['JSON of keys that begin alike', '{"national_team":1}'],
+    ['a line of names above other text', 'id,name,nationalId\nplease call'],
+    ['two lines of as many words', 'missing;national ID;x\n1;2;3'],
     ['a note in braces', '{nationalId}\nis missing, see "nationalId"'],
     ['a template with a name in angle brackets', 'Dear <b>customer</b>, <nationalId> is missing'],
   ])('but not in an ordinary cell: %s', async (_, cell) => {
@@ -235,6 +250,38 @@ describe('finds a header that names a left-out column', () => {
       });
     },
   );
+
+  test.each<[string, object, string]>([
+    ['with one label', LEFT_OUT, '7,Dana,National ID,-'],
+    ['without letters', LEFT_OUT, '\u115f,\u115f'],
+    ['after an empty line, with one label', LEFT_OUT, '\nNational ID,Dana'],
+    ['after an empty line, with other labels', LEFT_OUT, '\nName,Channel'],
+    ['with some names of its columns', { ...LEFT_OUT, columns: MANY_COLUMNS }, '1,name,channel,notes,4,5,6,7'],
+    ['with names of its columns', NOTHING_HIDDEN, 'id,name,channel,SSN'],
+    ['with two names and empty cells', NOTHING_HIDDEN, 'name,id,,'],
+    ['with the names of all columns but the first', NOTHING_HIDDEN, '7,Name,Channel,Notes'],
+    ['whose first cell ends with a name', NOTHING_HIDDEN, 'paid,Dana,Meeting,-'],
+    ['of two columns, whose first cell ends with a name', { ...NOTHING_HIDDEN, columns: ['id', 'name'] }, 'paid,name'],
+  ])('but not in an ordinary row %s', async (_, expected, row) => {
+    const { columns } = { columns: COLUMNS, ...expected };
+    const text = `${columns.join(',')}\n${columns.join(',').replace(/\w+/g, 'x')}\n${row}\n`;
+
+    expect(await headersIn(text, expected)).toEqual({ other: 0, leftOut: 0 });
+  });
+
+  test.each<[string, object, string, object]>([
+    ['a word alone, with line breaks of another kind', PHONE_LEFT_OUT, 'phone\r0501234567\r', { other: 1, leftOut: 1 }],
+    ['a code that tables hash', CODE_HASHED, 'nationalId\r312340001\r', { other: 1, leftOut: 0 }],
+    ['a word as a key of JSON', PHONE_LEFT_OUT, '7,Dana,Email,{"phone":1}', { other: 0, leftOut: 0 }],
+  ])('by %s', async (_, expected, record, counts) => {
+    expect(await headersIn(`${HEADER}${ROWS}${record}\n`, expected)).toEqual(counts);
+  });
+
+  test('in a row of a sheet with two names', async () => {
+    const sheet = smallWorkbook([COLUMNS, ['1', 'Dana', 'Meeting', '-'], ['name', 'id']]);
+
+    expect(await headersIn(sheet, NOTHING_HIDDEN)).toEqual({ other: 1, leftOut: 0 });
+  });
 
   test.each(['National ID', 'National ID,מזהה'])('by %s alone after empty lines', async (record) => {
     const below = `${record}\n312340001\n`;
