@@ -251,6 +251,9 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
+/** The size of the first piece. It doubles with each piece, because the scanner reads an incomplete record again. */
+const FIRST_PIECE = 4096;
+
 /**
  * The first complete records of a text.
  * @param complete whether `bytes` is the whole text, so that its end also ends a record
@@ -265,10 +268,14 @@ function firstRecords(
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
+  let at = 0;
   try {
-    scanner.push(bytes);
+    for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
+      scanner.push(bytes.subarray(at, at + piece));
+      scanner.flush();
+      at += piece;
+    }
     if (complete) scanner.end();
-    else scanner.flush();
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     return { records: [], tooWide: true };
