@@ -171,11 +171,10 @@ export const CHECKS: GateCheck[] = [
     stops: 'whose header lacks a requested column (`removed`), has additional ones (`added`), or is unknown',
     promised: true,
     measure: ({ facts, settings: { drift }, run: { request } }) => {
-      if ((drift.added !== 'stop' && drift.removed !== 'stop') || isEmptyFile(facts)) return undefined;
+      const stopping = (['added', 'removed'] as const).filter((kind) => drift[kind] === 'stop');
+      if (stopping.length === 0 || isEmptyFile(facts)) return undefined;
       const changes = columnChanges(facts, request.columns);
-      const counted =
-        changes && (drift.added === 'stop' ? changes.added : 0) + (drift.removed === 'stop' ? changes.removed : 0);
-      return { measured: counted, atMost: 0 };
+      return { measured: changes && stopping.reduce((sum, kind) => sum + changes[kind], 0), atMost: 0 };
     },
     words: ({ measured }) =>
       measured === null
@@ -269,13 +268,10 @@ export const CHECKS: GateCheck[] = [
 
 const columnsText = (count: number) => countText(count, 'column');
 
-/**
- * How the last published file that is not empty ends. `null` unless that file and this one are CSV, because spreadsheets
- * have no line breaks.
- */
-function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
+/** How the last published file that is not empty ends. `null` unless it is CSV: spreadsheets have no line breaks. */
+function endingBefore({ history: { comparedWith } }: Subject): Ending | null {
   const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
-  return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
+  return before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
 /** Two files end alike if their formats, their widths and the widths of their last records are equal. */
@@ -285,8 +281,7 @@ function endingKind({ format, content }: Pick<Facts, 'format' | 'content'>): str
 
 /** The columns of a file by its header or, without one, by its width; `null` if they are not known. */
 function shownColumns({ facts, settings, run: { request } }: Subject): readonly string[] | null {
-  const { headed = null, width = null } = facts.content ?? {};
-  const isAsWide = settings.columns.header === 'none' && headed === false && width === request.columns.length;
+  const isAsWide = settings.columns.header === 'none' && facts.content?.width === request.columns.length;
   return isAsWide ? request.columns : columnsOf(facts);
 }
 

@@ -100,7 +100,7 @@ function columnWarnings({
   const { added, removed } = columnChanges(facts, columns) ?? { added: 0, removed: 0 };
   const isAccepted =
     added + removed > 0 && (added === 0 || drift.added === 'accept') && (removed === 0 || drift.removed === 'accept');
-  if (!named || isEmptyFile(facts) || isAccepted) return [];
+  if (!named || isAccepted) return [];
   const isAsMany = named.length === columns.length;
   return [
     [!isAsMany, `The header has ${countText(named.length, 'column')}; the run requested ${columns.length}.`],

@@ -125,6 +125,12 @@ test('the text for a stopped file contains measure and bound', async () => {
   await expectMessages('stopped-measures', told);
 });
 
+test('a release despite a missing line break causes no warning for a file that ends with one', () => {
+  const releasedBefore = [{ guard: 'lastLineBreak', kind: 'csv 2 2', columns: null }];
+  const subject = subjectOf(factsOf(9), { history: { ...historyOf(factsOf(9)), releasedBefore } });
+  expect(passGate(subject).warnings).toEqual([]);
+});
+
 test('rows without any value do not count for noRows, minRows and maxShrink', () => {
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 51 }), week(100)))).toEqual(['maxShrink']);
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 100 }), week(100)))).toEqual(['noRows', 'maxShrink']);

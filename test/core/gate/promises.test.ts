@@ -109,6 +109,15 @@ test.each<[string, Partial<Facts>, Partial<Content>, string[]]>([
   expect(stoppedBy(ofContent(content, facts), { promised: { drift: STRICT } })).toEqual(stopped);
 });
 
+test.each<[drift: object, header: string[], stopped: string[]]>([
+  [{ added: 'stop' }, ['id', 'name', 'phone'], ['header']],
+  [{ added: 'stop' }, ['id'], []],
+  [{ removed: 'stop' }, ['id'], ['header']],
+  [{ removed: 'stop' }, ['id', 'name', 'phone'], []],
+])('with drift %j, a file with the columns %j is stopped by %j', (drift, header, stopped) => {
+  expect(stoppedBy(factsOf(1, {}, { header }), { promised: { drift } })).toEqual(stopped);
+});
+
 test.each<[width: number, promised: Promised, stopped: string[]]>([
   [2, { drift: STRICT }, []],
   [3, { drift: STRICT }, ['header']],
@@ -273,12 +282,16 @@ test('minRows applies to full exports only, not to partial ones', () => {
   expect(stoppedBy(factsOf(98), { promised, run: { kind: 'partial' } })).toEqual([]);
 });
 
-test.each<[header: string[], warnings: number]>([
+test.each<[header: string[], warnings: number, drift?: object]>([
   [['id'], 0],
   [['id', 'x'], 0],
   [['name', 'id'], 1],
-])('added or removed columns cause no warning if drift accepts them: %j', (header, warnings) => {
-  const drift = { added: 'accept', removed: 'accept', retyped: 'warn' } as const;
+  [['id'], 0, { removed: 'accept' }],
+  [['id'], 1, { added: 'accept' }],
+  [['id', 'name', 'x'], 0, { added: 'accept' }],
+  [['id', 'name', 'x'], 1, { removed: 'accept' }],
+])('added or removed columns cause no warning if drift accepts them: %j', (header, warnings, only) => {
+  const drift = only ?? { added: 'accept', removed: 'accept' };
 
   expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).warnings).toHaveLength(warnings);
 });
