@@ -76,11 +76,14 @@ interface Relationship {
   part: string;
 }
 
-/** A workbook with ten thousand sheets has about this many relationships. */
-const MOST_RELATIONSHIPS = 100_000;
 const MOST_SHEETS = 10_000;
-/** Excel's own limit is 65,490. */
-const MOST_STYLES = 200_000;
+/** Excel's own limit for styles is 65,490. */
+const MOST_LISTED = 100_000;
+
+/** @param listed parts, relationships or styles, which are in memory */
+function refuseMany(listed: number): void {
+  if (listed > MOST_LISTED) throw new UnreadableFile(`lists more than ${MOST_LISTED} parts or styles`);
+}
 
 const TYPES = '[content_types].xml';
 
@@ -113,7 +116,7 @@ async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['type
       const type = (attributes.ContentType ?? '').toLowerCase();
       if (name === 'Override') byPart.set(partName(attributes.PartName ?? '').toLowerCase(), type);
       if (name === 'Default') byEnding.set((attributes.Extension ?? '').toLowerCase(), type);
-      if (byPart.size + byEnding.size > MOST_RELATIONSHIPS) throw new UnreadableFile('has too many types of parts');
+      refuseMany(byPart.size + byEnding.size);
     },
   });
   return (part) => {
@@ -125,11 +128,11 @@ async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['type
 async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Array>): Promise<Relationship[]> {
   const found: Relationship[] = [];
   await readXml(chunks, {
-    open: (name, depth, attributes) => {
-      if (depth !== 2 || name !== 'Relationship' || attributes.TargetMode === 'External') return;
+    open: (_name, depth, attributes) => {
+      if (depth !== 2) return;
       const type = (attributes.Type ?? '').split('/').at(-1) ?? '';
       found.push({ id: attributes.Id ?? '', type, part: targetOf(folder, attributes.Target ?? '') });
-      if (found.length > MOST_RELATIONSHIPS) throw new UnreadableFile('has a part that refers to too many others');
+      refuseMany(found.length);
     },
   });
   return found;
@@ -169,10 +172,10 @@ async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   const sheets: { id: string; name: string; visible: boolean }[] = [];
   let calendar: Calendar = 1900;
   await readXml(chunks, {
-    open: (name, depth, attributes, parent) => {
+    open: (name, depth, attributes) => {
       if (depth === 1 && name !== 'workbook') throw new UnreadableFile('is an Office document, but not a workbook');
       if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
-      if (depth === 3 && name === 'sheet' && parent === 'sheets') sheets.push(listedSheet(attributes));
+      if (depth === 3 && name === 'sheet') sheets.push(listedSheet(attributes));
       if (sheets.length > MOST_SHEETS) throw new UnreadableFile(`has more than ${MOST_SHEETS} sheets`);
     },
   });
@@ -197,7 +200,7 @@ async function readStyles(chunks: AsyncIterable<Uint8Array>): Promise<NumberForm
       const id = Number(attributes.numFmtId ?? '0');
       if (parent === 'numFmts') codes.set(id, formatOf(attributes.formatCode ?? ''));
       if (parent === 'cellXfs') ids.push(id);
-      if (ids.length > MOST_STYLES || codes.size > MOST_STYLES) throw new UnreadableFile('has too many styles');
+      refuseMany(ids.length + codes.size);
     },
   });
   return ids.map((id) => codes.get(id) ?? builtInFormat(id));

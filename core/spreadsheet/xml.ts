@@ -188,11 +188,9 @@ function decoderOf(label: string): Decoder {
 
 function encodingOf(start: Uint8Array): string {
   const [first = 0, second = 0] = start;
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  if (first === 0xfe && second === 0xff) return 'utf-16be';
-  if (first === 0x3c && second === 0) return 'utf-16le';
-  if (first === 0 && second === 0x3c) return 'utf-16be';
+  // A byte order mark, or the zero of the first character.
+  if (first === 0xff || second === 0) return 'utf-16le';
+  if (first === 0xfe || first === 0) return 'utf-16be';
   const declaration = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
-  const label = /^(?:\xef\xbb\xbf)?<\?xml[^>]*\sencoding\s*=\s*["']([\w.-]+)["']/.exec(declaration)?.[1] ?? 'utf-8';
-  return /^(?:utf-?8|us-ascii)$/i.test(label) ? 'utf-8' : label;
+  return /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.-]+)["']/.exec(declaration)?.[1] ?? 'utf-8';
 }

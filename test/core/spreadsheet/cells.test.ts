@@ -72,8 +72,10 @@ describe('a cell', () => {
     ];
 
     expect(await cellsOf(cells, { formats })).toEqual(['2023-03-15', '2023-03-15T12:00:00', '45000', '30:00:00']);
-    const workbookPr = '<workbookPr date1904="true"/>';
-    expect((await cellsOf(cells, { formats, workbookPr }))?.slice(0, 2)).toEqual(['2027-03-16', '2027-03-16T12:00:00']);
+    for (const value of ['true', '1']) {
+      const read = await cellsOf(cells.slice(0, 2), { formats, workbookPr: `<workbookPr date1904="${value}"/>` });
+      expect(read).toEqual(['2027-03-16', '2027-03-16T12:00:00']);
+    }
   });
 
   test('with a formula without a result is empty, and causes a warning', async () => {

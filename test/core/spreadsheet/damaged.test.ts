@@ -77,6 +77,8 @@ describe('a workbook', () => {
 });
 
 describe('the limits', () => {
+  const texts = (form: string) => Array.from({ length: 100_001 }, (_, at) => form.replace('#', `${at}`)).join('');
+
   test('apply to content and time', async () => {
     const read = (limits: Partial<typeof AMPLE>) => factsOf(sourceOf(WHOLE), { ...AMPLE, ...limits });
 
@@ -94,6 +96,21 @@ describe('the limits', () => {
     const xml = sheetXml([COLUMNS]).replace('</sheetData>', `${rows}</sheetData>`);
 
     await expect(readWorkbook(workbook({ sheets: [{ xml }] }), COLUMNS)).rejects.toThrow(message);
+  });
+
+  test.each<[string, RegExp, string, string, string]>([
+    ['sheets', /workbook\.xml$/, '</sheets>', '<sheet r:id="s0"/>'.repeat(10_000), 'more than 10000 sheets'],
+    ['types of parts', /Content_Types/, '</Types>', texts('<Default Extension="#"/>'), 'more than 100000 parts'],
+    ['relationships', /^_rels/, '</Relationships>', '<a/>'.repeat(100_001), 'more than 100000 parts'],
+    ['styles', /styles/, '</cellXfs>', '<a/>'.repeat(100_001), 'more than 100000 parts'],
+    ['number formats', /styles/, '</numFmts>', texts('<a numFmtId="#"/>'), 'more than 100000 parts'],
+  ])('apply to %s', async (_, part, end, xml, message) => {
+    const parts = partsOf({ sheets: [{ rows: ROWS }] }).map(({ name, content }) => ({
+      name,
+      content: part.test(name) ? String(content).replace(end, `${xml}${end}`) : content,
+    }));
+
+    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow(message);
   });
 
   test('apply to shared texts that many cells of a row refer to', async () => {

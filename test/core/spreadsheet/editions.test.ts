@@ -42,6 +42,7 @@ describe('a workbook is read the same', () => {
       (name) => name.replace(from, to),
     );
   const [first, ...others] = partsOf(draft);
+  const LINK = '<Relationship Id="l" Type="http://x/image" Target="100%.png"/>';
   const EMPTY_PART = { name: 'xl/empty.xml', content: '', deflatedLie: true };
 
   test.each<[string, () => Uint8Array]>([
@@ -51,6 +52,7 @@ describe('a workbook is read the same', () => {
     ['without references of rows and cells', () => changed((text) => text.replaceAll(/(?<=<(?:c|row)) r="\w+"/g, ''))],
     ['with a byte order mark', () => changed((text) => `\ufeff${text}`)],
     ['in UTF-16', () => changed((text) => asUtf16(`\ufeff${text}`))],
+    ['in UTF-16 without a mark', () => changed(asUtf16)],
     ['in big-endian UTF-16 without a mark', () => changed((text) => asUtf16(text).swap16())],
     ['in another encoding that it declares', () => changed(inHebrew)],
     ['with part names in capitals', () => changed(same, (name) => name.toUpperCase())],
@@ -61,6 +63,10 @@ describe('a workbook is read the same', () => {
     ['with a slash before every name', () => changed(same, (name) => `/${name}`)],
     ['with backslashes in names', () => changed(same, (name) => name.replaceAll('/', '\\'))],
     ['with dots in names', () => changed(same, (name) => `./${name}`)],
+    [
+      'with a link that no reader can decode',
+      () => changed((text) => text.replace('<Relationship ', `${LINK}<Relationship `)),
+    ],
     ['with a comment', () => zipOfFiles({ name: '', content: '', ...first, comment: 'By CRM 4.2' }, ...others)],
     ['with empty parts declared as deflated', () => zipOfFiles(...partsOf(draft), EMPTY_PART)],
     ['not compressed', () => zipOfFiles(...partsOf(draft))],
