@@ -47,6 +47,21 @@ test('with a left-out column, a workbook with only its rows is not stopped', asy
 test.each<[xml: string, kind: string]>([
   [validation('"Dana"'), 'data validation'],
   [rule('<formula>"Dana"</formula>'), 'conditional formats'],
+  [rule('<cfvo val="Dana"/>'), 'conditional formats'],
+  ['<calculatedColumnFormula/>', 'formulas'],
+  ['<rPh/>', 'phonetic runs'],
+  [inFooter('Dana'), 'headers or footers of pages'],
+  ['<autoFilter><filterColumn><filters/></filterColumn></autoFilter>', 'filters'],
+  ['<autoFilter><filterColumn><customFilters/></filterColumn></autoFilter>', 'filters'],
+  ['<autoFilter><filterColumn><top10/></filterColumn></autoFilter>', 'filters'],
+  ['<scenarios/>', 'scenarios'],
+  ['<hyperlink/>', 'links'],
+  ['<definedName/>', 'defined names'],
+  ['<AlternateContent/>', 'alternative content'],
+  ['<extLst/>', 'extensions'],
+  ['<table/>', 'a name in a table'],
+  ['<sheet/>', 'a name of a sheet'],
+  ['<note/>', 'text in other places'],
 ])('the reason names the place of %s', async (xml, kind) => {
   expect((await fateOf(inSheet(xml)(partsOf(draft)))).detail).toContain(kind);
 });
@@ -74,6 +89,11 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['the type of a cell', '<c r="B2" t="inlineStr"', `<c r="B2" t="${CANARY}"`],
     ['a cell inside of a cell', '<t xml:space="preserve">Dan</t>', `<c r="C2"><v>${CANARY}</v></c>`],
     ['a cell below another element', '<dimension', `<cols><col><c r="A1"><v>${CANARY}</v></c></col></cols><dimension`],
+    [
+      'a row below another element',
+      '<dimension',
+      `<cols><row r="1"><c r="A1"><v>${CANARY}</v></c></row></cols><dimension`,
+    ],
     ['the place of a cell outside of a row', '<dimension', `<c r="${CANARY}"/><dimension`],
     ['a namespace', '<worksheet', `<worksheet xmlns:x="http://schemas.microsoft.com/${CANARY}"`],
     ['the prefix of an attribute', '<row r="2"', '<row r="2" Canary:r="2"'],
@@ -259,6 +279,11 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     ['page and pages in Hebrew', footer('&amp;Cעמוד &amp;P מתוך &amp;N')],
     ['sheet and file in a font', footer('&amp;L&amp;&quot;Calibri,Bold&quot;&amp;11&amp;A&amp;R&amp;F')],
     ['the folder of the author of xlsx-populate', savedIn('C:\\Users\\djohnson\\Code\\xlsx-populate\\lib\\')],
+    [
+      'a bold theme font and another size',
+      footer('&amp;B&amp;"-,Bold"&amp;8Page&amp;R&amp;"Arial,Regular"&amp;10&amp;P'),
+    ],
+    ['ids as another library writes them', inPart(/_rels\/\.rels/, 'Id="r"', 'Id="R0123456789abcdef"')],
     ['the name of a grid', named('Grid')],
     ['a sheet of all leads', named('כל הלידים')],
     ['header filters', all(inSheet('<autoFilter ref="A1:C2"/>'), inMain(`<definedNames>${filter}</definedNames>`))],
@@ -319,7 +344,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       withPart(
         'docProps/core.xml',
         'application/vnd.openxmlformats-package.core-properties+xml',
-        '<cp:coreProperties xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><dc:creator>openpyxl</dc:creator><dcterms:created xsi:type="dcterms:W3CDTF">2026-11-26T01:02:03Z</dcterms:created></cp:coreProperties>',
+        '<cp:coreProperties xmlns:dcmitype="http://purl.org/dc/dcmitype/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><dc:creator>openpyxl</dc:creator><dc:language>he-IL</dc:language><dcterms:created xsi:type="dcterms:W3CDTF">2026-11-26T01:02:03Z</dcterms:created></cp:coreProperties>',
       ),
     ],
     ['a theme and fonts', withTheme('<a:theme name="Office Theme"><a:latin typeface="Calibri Light"/></a:theme>')],
@@ -414,7 +439,11 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     ],
     [
       'prefixes that other programs ignore',
-      inPart(/sheet1/, '<worksheet', '<worksheet mc:Ignorable="xr msink" xmlns:xr="http://" xmlns:msink="http://"'),
+      inPart(
+        /sheet1/,
+        '<worksheet',
+        '<worksheet mc:Ignorable="xr msink x16r2" xmlns:xr="http://" xmlns:x16r2="http://" xmlns:msink="http://"',
+      ),
     ],
     ['empty parts', (parts) => [...parts, { name: 'xl/empty.bin', content: '', deflated: true }]],
   ])('%s', async (_, change) => {
