@@ -13,8 +13,6 @@ import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_POINTERS = 30;
-/** The most accepted findings that a manifest copies from earlier manifests. */
-const MOST_CARRIED = 20;
 
 interface Deps {
   bucket: Pick<Bucket, 'list' | 'read'>;
@@ -74,8 +72,7 @@ function add(history: History, manifest: Manifest, { newNormal, released }: Poin
   if (!own || newNormal) history.comparedWith.push(manifest);
   const { releasedBefore } = history;
   for (const one of [...(released ? acceptedBy(manifest) : []), ...manifest.releasedBefore]) {
-    const isCarried = releasedBefore.some((carried) => isDeepStrictEqual(carried, one));
-    if (!isCarried && releasedBefore.length < MOST_CARRIED) releasedBefore.push(one);
+    if (!releasedBefore.some((carried) => isDeepStrictEqual(carried, one))) releasedBefore.push(one);
   }
 }
 

@@ -126,12 +126,12 @@ function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
 
 /** Differences in format between the file and the last published one, if both are known. */
 function changesOfForm(now: Facts, before: Facts | undefined): string[] {
-  if (!before || isEmptyFile(before) || isEmptyFile(now)) return [];
+  if (!before) return [];
   // A file of ASCII characters fits every encoding.
-  const isEncoded = [now, before].every(({ format, content }) => format === 'csv' && content?.ascii === false);
+  const isEncoded = [now, before].every(({ content }) => content?.ascii === false);
   const parts: Record<string, (facts: Facts) => string | null | undefined> = {
     format: ({ format }) => format,
-    compression: ({ compression }) => compression ?? 'none',
+    compression: ({ format, compression }) => format && (compression ?? 'none'),
     encoding: ({ dialect }) => (isEncoded ? dialect?.encoding : null),
     separator: ({ dialect }) => dialect?.separator,
   };

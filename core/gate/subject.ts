@@ -96,10 +96,8 @@ export function columnChanges(
  * that release are the columns of this file.
  */
 export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
-  const { header, content } = facts;
-  if (header || !content || content.firstRecord === null) return facts;
-  const releasedColumns = releasedBefore.find(({ columns, kind }) => columns && kind === content.firstRecord)?.columns;
-  if (!releasedColumns) return facts;
-  const rows = rowsIn(content, true);
-  return { ...facts, rows, header: [...releasedColumns], content: { ...content, headed: true } };
+  const { content } = facts;
+  const columns = content && releasedBefore.find(({ kind }) => kind === content.firstRecord)?.columns;
+  if (!columns) return facts;
+  return { ...facts, rows: rowsIn(content, true), header: [...columns], content: { ...content, headed: true } };
 }

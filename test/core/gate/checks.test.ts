@@ -131,6 +131,12 @@ test('a release despite a missing line break causes no warning for a file that e
   expect(passGate(subject).warnings).toEqual([]);
 });
 
+test('an empty file, or one after an empty file, has no change of format', () => {
+  const [empty, packed] = [factsFor({ rows: 0, empty: true }), factsOf(9, {}, { compression: 'gzip' })];
+  expect(passGate(subjectOf(empty, { history: historyOf(packed) })).warnings).toEqual([]);
+  expect(passGate(subjectOf(packed, { history: historyOf(empty) })).warnings).toEqual([]);
+});
+
 test('rows without any value do not count for noRows, minRows and maxShrink', () => {
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 51 }), week(100)))).toEqual(['maxShrink']);
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 100 }), week(100)))).toEqual(['noRows', 'maxShrink']);
