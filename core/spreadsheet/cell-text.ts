@@ -69,8 +69,7 @@ function momentText(value: number, shown: Shown, calendar: Calendar): string | u
   const ms = Math.round((value - day) * DAY_MS);
   if (shown === 'duration') return clockText(day * DAY_MS + ms);
   // The 1900 calendar has no date for day 0.
-  const timeAlone = shown === 'time' || calendar === 1900;
-  if (day === 0 && ms < DAY_MS && timeAlone) return clockText(ms);
+  if (day === 0 && (shown === 'time' || calendar === 1900)) return clockText(ms);
   const late = calendar === 1900 && value < FIRST_RIGHT_DAY_OF_1900 ? 1 : 0;
   const date = new Date(CALENDARS[calendar] + (day + late) * DAY_MS + ms);
   if (!(date.getTime() < LAST_MS + DAY_MS)) return undefined;
@@ -120,9 +119,9 @@ export function formatOf(code: string): NumberFormat {
   if (/\[[hms]+\]/.test(text)) return { shown: 'duration', mask: null };
   // In a format with a digit or "General", letters are the name of a currency.
   if (/[0#?]|general/.test(text) || OTHER_WORD.test(text)) return { shown: 'number', mask: maskOf(code) };
-  const time = /[hs]|am\/pm|a\/p/.test(text);
+  const time = /[hs]/.test(text);
   // Beside hours or seconds, `m` means minutes.
-  const date = /[yd]|b{2}/.test(text) || (!time && text.includes('m'));
+  const date = /[yd]/.test(text) || (!time && text.includes('m'));
   if (date) return { shown: time ? 'moment' : 'date', mask: null };
   return { shown: time ? 'time' : 'number', mask: null };
 }
@@ -131,7 +130,7 @@ export function formatOf(code: string): NumberFormat {
 const PLACE = '\0';
 /** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
-/** Excel's limit for a format code. */
+/** Excel's limit for a format code. A longer mask would be filled for every cell. */
 const LONGEST_CODE = 255;
 /** Characters between digits that need no escape. A point, a comma or `#` would be part of a quantity. */
 const BETWEEN = /^[-+() :]$/;

@@ -7,6 +7,7 @@ describe('numbers', () => {
     ['1', '1'],
     ['0', '0'],
     ['-0', '0'],
+    ['.5', '0.5'],
     ['12.50', '12.5'],
     ['0.30000000000000004', '0.30000000000000004'],
     ['1.1000000000000001', '1.1'],
@@ -61,7 +62,7 @@ describe('formats', () => {
         'number',
         ...['General', '0.00', '#,##0.00\\ "ש"', '[$₪-40D] #,##0.00;[Red]-#,##0.00', '0 "days"', '"d"0', '0\\h'],
         ...['_(* #,##0_);_(* (#,##0)', '_d0', '0.00E+00', '@', '[Red]0;[Blue]0', '0;yyyy', 'Standard', 'Estándar'],
-        ...['CHF #,##0', '0.0 mmHg', 'DKK General', '#,##0\\ [$HUF]'],
+        ...['"Yes";"No"', '\\d', '_d', '*d', 'CHF #,##0', '0.0 mmHg', 'DKK General', '#,##0\\ [$HUF]'],
       ],
       [
         'date',
@@ -70,7 +71,7 @@ describe('formats', () => {
       ],
       ['moment', 'yyyy-mm-ddThh:mm', 'd/m/yy h:mm', 'yyyy\\-mm\\-dd"T"hh:mm:ss.000'],
       ['time', 'hh:mm', 'mm:ss.0', '[$-F400]h:mm:ss\\ AM/PM'],
-      ['duration', '[h]:mm:ss', '[mm]:ss'],
+      ['duration', '[h]:mm:ss', '[mm]:ss', '[ss]'],
     ]),
   )('a %s is shown by %s', (shown, code) => {
     expect(formatOf(code).shown).toBe(shown);
@@ -102,7 +103,10 @@ describe('a format of zeros and separators', () => {
     ['0000', '-12', '-0012'],
     ['0000', '1E3', '1000'],
     ['000', '0', '000'],
-    ['000', '7.5', '7.5'],
+    ['00-00', '7.5', '7.5'],
+    ['000', '-0', '000'],
+    ['000 ', '5', '005'],
+    ['0'.repeat(256), '5', '5'],
     ['000', 'n/a', 'n/a'],
   ])('%s shows %s as %s', (code, stored, text) => {
     expect(numberText(stored, formatOf(code), 1900)).toBe(text);
