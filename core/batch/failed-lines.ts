@@ -35,7 +35,7 @@ export async function* failedLines(
     const id = idOf(text, line);
     if (id === undefined) continue;
     const result = resultByLine.get(line);
-    if (result && result.id.toLowerCase() !== id.toLowerCase()) throw mismatch(line);
+    if (result && result.id !== id) throw mismatch(line);
     resultByLine.delete(line);
     if (!outcomes.includes(result?.outcome)) continue;
     kept += `${inPlace ? '\n'.repeat(line - before - 1) : ''}${text}\n`;

@@ -35,6 +35,16 @@ test('returns failed lines, lines that were not sent and lines without a result 
   expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
 });
 
+test('keeps the number of each line in place, also of a text that is longer than a piece', async () => {
+  const long = (line: number) => input(line).replace('ש', 'x'.repeat(600_000));
+  const stored = resultsIn(bytesOf(resultLineText(result(2, 'APPLIED'))));
+
+  const pieces = await allOf(failedLines(bytesOf([1, 2, 3, 4].map(long).join('')), stored, { inPlace: true }));
+
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(Buffer.concat(pieces).toString()).toBe(`${long(1)}\n${long(3)}${long(4)}`);
+});
+
 test('of several results for a line, the last counts', async () => {
   const first = [1, 2, 3].map((line) => result(line, 'FAILED'));
 
