@@ -99,6 +99,12 @@ test.each([
   expect(await updateAt(server.url, { scope }).update()).toMatchObject({ status: 403, scopeMissing });
 });
 
+test('a 403 with Retry-After says nothing about the scopes', async () => {
+  const { update } = await updateOf([LINE, { status: 403, headers: { 'retry-after': '7' } }]);
+
+  expect(await update()).not.toHaveProperty('scopeMissing');
+});
+
 test.each([
   ['a list', { fields: ['city', CANARY] }],
   ['keys', { errors: { city: CANARY } }],
@@ -174,5 +180,5 @@ test('ignores ids and values of the answer, but not errors, if the status confir
   const { update } = updateAt(server.url, {}, { confirmation: 'status' });
 
   expect(await update()).toEqual({ status: 200, outcome: 'done', error: undefined });
-  expect(await update()).toMatchObject({ outcome: 'refused' });
+  expect(await update()).toMatchObject({ outcome: 'refused', fields: [] });
 });
