@@ -34,13 +34,16 @@ type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
 /** Keys under which services return a record. */
-const RECORD = /^(?:attributes|body|customers?|data|items?|payload|records?|response|results?)$/;
+const RECORD = /^(?:attributes|body|customers?|d|data|items?|payload|records?|response|results?)$/;
 /** Keys for the fields of a record. Next to an error, they may contain the reasons by field: `{ "city": "unknown" }`. */
 const FIELDS = /^(?:fields|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
 const NO_RECORD = /^(?:errors?$|meta|request|trace|links|embedded|included|history|before|old|original|prev)|by$/;
+/** Keys of objects that describe the caller. They are not the record if the body has another object. */
+const BESIDE = /^(?:user|session)/;
 /** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
-const OF_FAILURE = /^(?:code|detail|error|fail|hint|message|path|reason|status|success|time|title|total|trace|type)/;
+const OF_FAILURE =
+  /^(?:code|detail|error|fail|hint|message|path|reason|result|status|success|time|title|total|trace|type)/;
 
 export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
@@ -83,7 +86,8 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   if (inner.some(({ key, objects }) => sent.has(key) && objects.length === 0)) return [];
   const opened = inner.filter(({ objects }) => objects.length > 0);
   const usual = opened.filter(({ key }) => RECORD.test(key) || FIELDS.test(key));
-  const others = opened.filter(({ key }) => !NO_RECORD.test(key));
+  const all = opened.filter(({ key }) => !NO_RECORD.test(key));
+  const others = all.length > 1 ? all.filter(({ key }) => !BESIDE.test(key)) : all;
   const isUsual =
     usual.length > 0 || inner.some(({ key }) => key === 'id') || (others.length > 1 && !hasErrorIn(level));
   return (isUsual ? usual : others).flatMap(({ objects }) => objects);
@@ -110,11 +114,8 @@ const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|re
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
-  [
-    /(?:code|status)$|^err(?:or)?(?:no|number)$|^(?:ok|(?:is)?success)$/,
-    worded(/^(?:0+|2\d\d|ok|true|success\w*)$/i),
-    'done',
-  ],
+  [/code$|^err(?:or)?(?:no|number)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
+  [/^(?:ok|status|(?:is)?success)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
   [ERROR_KEY, isError, 'error'],
@@ -135,7 +136,7 @@ function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields): boolea
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
 function objectsIn(wrapper: string, value: unknown): Level[] {
-  const read = typeof value === 'string' && /^\s*[{[]/.test(value) ? jsonOrUndefined(value) : value;
+  const read = typeof value === 'string' && RECORD.test(wrapper) ? jsonOrUndefined(value) : value;
   const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,

@@ -85,6 +85,10 @@ test.each<[string, unknown]>([
     { body: { type: 'about:blank', title: 'x', status: 422, detail: 'x', path: '/' } },
   ],
   ['counts in a wrapper', { data: { hint: 'x', time: 1, total: 1, failed: 1 } }],
+  ['a result in a wrapper', { response: { result: 'error', reason: 'x' } }],
+  ['an error beside the caller', { session: {}, user: {}, outcome: { errors: ['x'] } }],
+  ['an error with the status 0', { status: 0, errorMessage: 'x' }],
+  ['another value beside a text that is JSON', { person: { id: OTHER }, log: '{}' }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
