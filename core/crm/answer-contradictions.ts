@@ -70,7 +70,7 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
 
 /** The objects that may be the record: the body itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
-  const layers = [objectsIn('', body)];
+  const layers = [objectsIn(isRecord(body) ? '' : 'items', body)];
   for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
     layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, sent)) ?? []);
   return layers.flat();

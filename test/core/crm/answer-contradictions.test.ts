@@ -86,6 +86,7 @@ test.each<[string, unknown]>([
   ],
   ['counts in a wrapper', { data: { hint: 'x', time: 1, total: 1, failed: 1 } }],
   ['a result in a wrapper', { response: { result: 'error', reason: 'x' } }],
+  ['a failure in a body that is a JSON text in JSON', '{"success":false}'],
   ['an error beside the caller', { session: {}, user: {}, outcome: { errors: ['x'] } }],
   ['an error with the status 0', { status: 0, errorMessage: 'x' }],
   ['another value beside a text that is JSON', { person: { id: OTHER }, log: '{}' }],
