@@ -133,8 +133,13 @@ const OTHERS: [signature: RegExp, description: string][] = [
   [/^28b52ffd/, 'data compressed with Zstandard'],
   [/^425a683[1-9]314159265359/, 'data compressed with bzip2'],
   [/^fd377a585a00/, 'data compressed with xz'],
+  [/^377abcaf271c/, 'a 7-Zip archive'],
+  [/^526172211a07/, 'a RAR archive'],
   [/^78(01|9c|da)/, 'data compressed with zlib'],
   [/^255044462d/, 'a PDF document'],
+  [/^5041523115/, 'a Parquet file'],
+  [/^89504e47/, 'a PNG image'],
+  [/^ffd8ff/, 'a JPEG image'],
 ];
 
 /** Signature of a compound file: an Excel 97 workbook, or the wrapper of a document with a password (MS-CFB, 2.2). */
