@@ -34,16 +34,18 @@ type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
 /** Keys under which services return a record. */
-const RECORD = /^(?:attributes|body|customers?|d|data|items?|payload|records?|response|results?)$/;
+const RECORD =
+  /^(?:attributes|body|content|customers?|d|data|entity|export|items?|output|payload|records?|response|results?|return|updated|value)$/;
 /** Keys for the fields of a record. Next to an error, they may contain the reasons by field: `{ "city": "unknown" }`. */
-const FIELDS = /^(?:fields|properties|values)$/;
+const FIELDS = /^(?:document|fields|model|node|object|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
-const NO_RECORD = /^(?:errors?$|meta|request|trace|links|embedded|included|history|before|old|original|prev)|by$/;
+const NO_RECORD =
+  /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
 /** Keys of objects that describe the caller. They are not the record if the body has another object. */
 const BESIDE = /^(?:user|session)/;
 /** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
 const OF_FAILURE =
-  /^(?:code|detail|error|fail|hint|message|path|reason|result|status|success|time|title|total|trace|type)/;
+  /^(?:has|is)?(?:code|detail|error|fail|hint|info|message|ok$|path|reason|result|status|success|time|title|total|trace|type|warning)/;
 
 export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
@@ -95,7 +97,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
 
 const isFalse = worded(/^(?:0|f(?:alse)?|no?|לא)$/i);
 const hasNoSuccess = ({ entries }: Level) =>
-  entries.some(([key, value]) => /^(?:(?:is)?(?:ok|success)|succeeded)$/.test(key) && isFalse(value));
+  entries.some(([key, value]) => /^(?:(?:is)?(?:ok|success(?:ful)?)|succeeded)$/.test(key) && isFalse(value));
 const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
 /** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
@@ -115,7 +117,7 @@ const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|re
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
   [/code$|^err(?:or)?(?:no|number)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
-  [/^(?:ok|status|(?:is)?success)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
+  [/^(?:ok|status|(?:is)?success(?:ful)?)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
   [ERROR_KEY, isError, 'error'],
@@ -136,7 +138,8 @@ function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields): boolea
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
 function objectsIn(wrapper: string, value: unknown): Level[] {
-  const read = typeof value === 'string' && RECORD.test(wrapper) ? jsonOrUndefined(value) : value;
+  const read =
+    typeof value === 'string' && (RECORD.test(wrapper) || FIELDS.test(wrapper)) ? jsonOrUndefined(value) : value;
   const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,
@@ -163,7 +166,7 @@ function worded(words: RegExp): (value: unknown) => boolean {
 
 /** Texts in `error` that mean that no error occurred. */
 const isNoErrorText = worded(
-  /^(?:0+|200|false|n(?:\/a|o|one|ull)?|(?:no|0)[ _]errors?(?: found)?|ok|done|(?:completed )?success(?:ful|fully)?|אין שגיאות|\[\])?\.?$/i,
+  /^(?:0+|200|false|n(?:\/a|o|one|ull)?|(?:no|0)[ _]errors?(?: found)?|ok|done|(?:completed )?success(?:ful|fully)?|(?:אין|ללא) שגיא(?:ה|ות)|\[\])?\.?$/i,
 );
 
 /** Whether the value of a key such as `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not. */
@@ -190,7 +193,7 @@ function isOther(name: string, sent: unknown, echoed: unknown): boolean {
 
 /** Matches comparable texts that are masked, also by a word in brackets, shortened, HTML-encoded or badly decoded. */
 const MASK =
-  /[*\ufffd\u2022\u2580-\u25ff]|x{3}|#{2}|\.{3}|^-{3}|&(?:#x?[\da-f]+|[a-z]+);|^(?:hidden|masked|null|redacted)$|^[[(<]\p{L}+[\])>]$/u;
+  /[*\ufffd\u2022\u204e\u2217\u2580-\u25ff]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^(?:hidden|masked|null|redacted|undefined)$|^[[(<]\p{L}+[\])>]$/u;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose value is one of a set of words. Services return such words as labels or in another language. */
@@ -219,7 +222,7 @@ function comparableText(text: string): string {
     .replace(/<\/?(?:b|br|div|em|i|p|span|strong)\b[^<>]*>/gi, '')
     .replace(/[\s\p{Cf}]/gu, '')
     .replace(/\p{Pd}/gu, '-')
-    .replace(/[\p{Pi}\p{Pf}\u05f3\u05f4"]/gu, "'");
+    .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`"]/gu, "'");
   return cased(normalized);
 }
 
@@ -228,7 +231,7 @@ function isCut(ours: string, theirs: string): boolean {
   if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
   // Separators are ignored only in long numbers: house `12/3` is not house `123`.
   const comparable = (text: string) =>
-    text.replace(/^[\d/-]{8,}$/, (long) => long.replace(/[/-]/g, '')).replace(/^0+(?=\d)/, '');
+    text.replace(/^[\d./-]{8,}$/, (long) => long.replace(/[./-]/g, '')).replace(/^0+(?=\d)/, '');
   const sent = comparable(ours);
   return /^\d+$/.test(sent) && (sent === comparable(theirs) || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
 }

@@ -84,19 +84,22 @@ function textsIn(places: unknown[], keys: string[]): string[] {
 }
 
 /** Keys under which services return the reason of an error. */
-const REASON_KEYS = [...CODE_KEYS, 'error', 'message', 'type', 'title', 'reason', 'status', 'detail'];
+const REASON_KEYS =
+  'code errorCode error_code error errorType error_type message type title reason status detail'.split(' ');
 
 /** Reasons that mean that the service got too many requests; letters only. */
-const LIMITED = '(?:rate|request)limit|toomanyrequests|throttl(?:ed|ing)';
+const LIMITED =
+  '(?:rate|request)limit|toomany(?:concurrent|active|running|parallel)?requests|(?:request)?throttl(?:ed|ing)|resourceexhausted|slowdown';
 /** Reasons that mean that the service cannot answer now, or that another request is still running; letters only. */
 const BUSY = [
   LIMITED,
-  'maintenance|unavailable|overloaded|busy|retrylater|tryagain|exportnotready',
-  '(?:export|request|refresh)(?:is|already|currently)*(?:running|inprogress)',
-  'toomany(?:concurrent)?exports|concurren(?:t|cy)(?:export|request|limit)',
+  'maintenance|unavailable|overloaded|busy|retrylater|tryagain|(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)',
+  '(?:export|request|(?:token)?refresh)(?:is|already|currently|still)*(?:active|running|inprogress|underway)',
+  'toomany(?:concurrent|active|running|parallel)?(?:export|job)s|concurren(?:t|cy)(?:export|job|request|limit)',
 ].join('|');
 /** Words that may be around a reason. Any other word may be a value of a record, or name what is limited. */
-const AROUND = 'an|other|api|user|server|service|temporarily|please|later|s|ed|error|exceeded|limit|mode';
+const AROUND =
+  'an|the|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
 /** Matches texts of these words with a reason of the list. */
 const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${AROUND})+$`);
 const BUSY_TEXT = textWith(BUSY);

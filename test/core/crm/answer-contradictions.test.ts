@@ -90,6 +90,14 @@ test.each<[string, unknown]>([
   ['an error beside the caller', { session: {}, user: {}, outcome: { errors: ['x'] } }],
   ['an error with the status 0', { status: 0, errorMessage: 'x' }],
   ['another value beside a text that is JSON', { person: { id: OTHER }, log: '{}' }],
+  ...['content', 'd', 'document', 'entity', 'model', 'object', 'output', 'return', 'updated', 'value'].map(
+    (wrapper): [string, unknown] => [
+      `the id of another under ${wrapper}, beside data about the answer`,
+      { [wrapper]: { id: OTHER }, user: { id: ID }, context: { id: ID }, audit: { id: ID }, pagination: { page: 1 } },
+    ],
+  ),
+  ['successful false', { successful: false }],
+  ['a result with isError', { result: { isError: true } }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);

@@ -156,6 +156,13 @@ const BUSY_BODIES = [
   { errors: [{ reason: 'concurrency_limit' }] },
   { error: 'refresh_in_progress' },
   { error: 'too_many_exports' },
+  { error: { message: 'The service is temporarily unavailable.' } },
+  { error: 'System under maintenance' },
+  { error: { code: 'SlowDown' } },
+  { errors: [{ code: 'ThrottlingException' }] },
+  { errors: [{ code: 'RESOURCE_EXHAUSTED' }] },
+  { error: { errorType: 'too_many_running_jobs' } },
+  { error: 'The file is not yet ready.' },
 ];
 const NOT_BUSY_BODIES = [
   { error: 'export_limit' },
