@@ -102,7 +102,8 @@ export function compareColumns(
   if (last === 'unknown') return { drift: null, schemaChanges: 0, warnings: [NOT_COMPARED] };
   // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
-  const changes = changesBetween(without(before, leftOut), without(fields, leftOut));
+  const left = [...leftOut, ...fieldsNamedBy(configured.columns.except, before)];
+  const changes = changesBetween(without(before, left), without(fields, left));
   return {
     drift: driftOf(changes, last.since),
     ...judgeChanges(changes, last.since.date, configured.drift, input),
