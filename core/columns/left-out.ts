@@ -77,7 +77,7 @@ export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): s
   return names.filter((name) => {
     const letters = Array.from(folded(name), (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
     const word = new RegExp(`(?<![\\p{L}\\d_])${letters.join(WITHIN)}(?![\\p{L}\\d_])`, 'u');
-    return texts.some((text) => word.test(text));
+    return letters.length > 0 && texts.some((text) => word.test(text));
   });
 }
 
@@ -88,7 +88,7 @@ const WITHIN = '[\\p{Z}\\p{Pd}\\p{Pc}.\'"׳״]*';
 export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {
   // A sign before a text may stand for the sort direction.
   const texts = textsIn(filtersOrSorts).map((text) => text.replace(/^[^\p{L}\p{N}]+/u, ''));
-  return labels.filter((label) => texts.some((text) => meansOrContains(text, label)));
+  return labels.filter((label) => folded(label) !== '' && texts.some((text) => meansOrContains(text, label)));
 }
 
 /** All keys and texts of a value, at any depth. */

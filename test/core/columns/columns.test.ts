@@ -179,6 +179,14 @@ describe('a left-out column, in any spelling', () => {
     await failureOf(choose({ columns: { except: ['מספר זהות'] } }, { filters }), 'InvalidInput');
   });
 
+  test('is not refused for signs in filters, even if its label has no letters', async () => {
+    const fields = [field('id'), field('IdNumber', '-')];
+    const input = { filters: [{ field: 'id', operator: '>=', value: '' }] };
+    const plan = planFor(planWith({ columns }), { entity: 'leads', ...input });
+
+    expect(await chooseColumns(plan, fields, undefined)).toMatchObject({ requested: ['id'] });
+  });
+
   test('stays left out, with a warning, if its label moves to another column, which is left out too', async () => {
     const plan = except('מספר זהות');
     const moved = [field('id'), field('IdNumber', 'Number'), field('phone', 'מספר זהות')];
