@@ -124,11 +124,11 @@ export function errorWord(error: unknown): string {
 
 const WORTHLESS = [
   '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?:not|nolonger)valid(?!at)',
-  'notexist|(?:could)?not(?:be)?found',
-  '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|must)notbe)?reuse',
+  '(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
+  '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reuse',
 ].join('|');
 const BETWEEN = '(?:is|was|has|been|already|previously|does|oauth|provided|given)*';
-const NAME = 'refreshtoken(?:id|hash|status|family)?';
+const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
 /**
  * Matches the name of the refresh token with a word of `WORTHLESS` directly before or after it. Elsewhere in a text,
  * such a word may be about the request or the service.

@@ -130,6 +130,12 @@ const WORTHLESS = [
   'The refresh token given was revoked.',
   'Provided refresh token is expired or revoked',
   'Refresh token is invalid. Request another.',
+  'No such refresh token',
+  'Unknown refresh token',
+  'refresh token cannot be found',
+  'refresh_token_may_not_be_reused',
+  'refresh_token_session_expired',
+  'The refresh token value is invalid',
 ];
 const NOT_WORTHLESS = [
   'unknown_error: refresh_token: retry',
