@@ -13,45 +13,36 @@ const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 /** Matches a plain token. More than four digits do not match: they may be a person's number, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
 
-/** Codes of refusals in RFC 6749, sections 4.1.2.1 and 5.2. */
-const REFUSALS = [
+/** Values of `error` that RFC 6749 lists, sections 4.1.2.1 and 5.2. */
+export const RFC_6749_WORDS = [
   'access_denied',
   'invalid_client',
   'invalid_grant',
   'invalid_request',
   'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
   'unauthorized_client',
   'unsupported_grant_type',
   'unsupported_response_type',
 ];
-export const RFC_6749_WORDS = [...REFUSALS, 'server_error', 'temporarily_unavailable'];
 
-/** Codes of refusals that no wait changes: also those of RFC 6750, section 3.1, and common codes of other services. */
-const LASTING = [
-  ...REFUSALS,
-  'bad_request',
-  'forbidden',
-  'insufficient_scope',
-  'invalid_token',
-  'not_found',
-  'unauthorized',
-  'unknown_column',
-  'unknown_field',
-  'unknown_filter',
-  'validation_error',
-  'validation_failed',
-];
-
-/** Values of `error` that are shown, beside those that say that the CRM is busy. Others may be customer data. */
+/**
+ * Further values of `error` that are shown, beside those that say that the CRM is busy: those of RFC 6750, section 3.1,
+ * and common codes of other services. Others may be customer data.
+ */
 const WORDS = new Set([
-  ...[...RFC_6749_WORDS, ...LASTING],
-  ...['conflict', 'export_failed', 'export_limit', 'internal_error', 'locked', 'not_processed'],
+  ...RFC_6749_WORDS,
+  ...['bad_request', 'conflict', 'export_failed', 'export_limit', 'forbidden', 'insufficient_scope', 'internal_error'],
+  ...['invalid_token', 'locked', 'not_found', 'not_processed', 'unauthorized', 'unknown_column', 'unknown_field'],
+  ...['unknown_filter', 'validation_error', 'validation_failed'],
 ]);
 
+/** Matches the letters of codes of refusals that no wait changes. */
+const LASTING =
+  /^(?:badrequest|notfound)$|denied|forbidden|invalid|permission|privilege|scope|unauthori[sz]ed|unknown(?!error)|unprocessable|unsupported|validation/;
 /** Whether the CRM would refuse the call again. Some servers send `Retry-After` with such a code, too. */
-export function isLasting(code: string): boolean {
-  return LASTING.some((word) => lettersOf(word) === lettersOf(code));
-}
+export const isLasting = (code: string) => LASTING.test(lettersOf(code));
 
 /**
  * The machine-readable error code in the body of an answer, such as `unknown_field`; `undefined` if the body has no
@@ -99,7 +90,7 @@ const BUSY = [
 ].join('|');
 /** Words that may be around a reason. Any other word may be a value of a record, or name what is limited. */
 const AROUND =
-  'an|the|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
+  'an?|the|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
 /** Matches texts of these words with a reason of the list. */
 const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${AROUND})+$`);
 const BUSY_TEXT = textWith(BUSY);

@@ -111,6 +111,9 @@ test.each<[status: number, code: string, RunErrorName]>([
   [403, 'ACCESS_DENIED', 'AuthRefused'],
   [400, 'unknown_field', 'CrmRejectedRequest'],
   [422, 'validation_failed', 'CrmRejectedRequest'],
+  [400, 'INVALID_COLUMN', 'CrmRejectedRequest'],
+  [403, 'INSUFFICIENT_PRIVILEGES', 'AuthRefused'],
+  [403, 'missing_permission', 'AuthRefused'],
 ])('a %i with the code %s is final even with Retry-After', async (status, code, name) => {
   for (const call of [create, CALLS.status, CALLS.update]) {
     const reply = Response.json({ code }, { status, headers: { 'retry-after': '7' } });
@@ -155,6 +158,7 @@ const BUSY_BODIES = [
   { errors: [{ type: 'api_rate_limited' }] },
   { errors: [{ reason: 'concurrency_limit' }] },
   { error: 'refresh_in_progress' },
+  { error: 'A request is already in progress.' },
   { error: 'too_many_exports' },
   { error: { message: 'The service is temporarily unavailable.' } },
   { error: 'System under maintenance' },
