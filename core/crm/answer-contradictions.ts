@@ -111,7 +111,7 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
   });
 }
 
-const ERROR_KEY = /^(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
+const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
@@ -166,7 +166,7 @@ function worded(words: RegExp): (value: unknown) => boolean {
 
 /** Texts in `error` that mean that no error occurred. */
 const isNoErrorText = worded(
-  /^(?:0+|200|false|n(?:\/a|o|one|ull)?|(?:no|0)[ _]errors?(?: found)?|ok|done|(?:completed )?success(?:ful|fully)?|(?:אין|ללא) שגיא(?:ה|ות)|\[\])?\.?$/i,
+  /^(?:0+|200|false|n(?:\/?a|il|o|one|ull)?|undefined|(?:no|0)[ _-]?errors?(?: found)?|ok|done|(?:completed )?success(?:ful|fully)?|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
 );
 
 /** Whether the value of a key such as `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not. */
@@ -193,7 +193,7 @@ function isOther(name: string, sent: unknown, echoed: unknown): boolean {
 
 /** Matches comparable texts that are masked, also by a word in brackets, shortened, HTML-encoded or badly decoded. */
 const MASK =
-  /[*\ufffd\u2022\u204e\u2217\u2580-\u25ff]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^(?:hidden|masked|null|redacted|undefined)$|^[[(<]\p{L}+[\])>]$/u;
+  /[*\ufffd\u2022\u204e\u2217\u2580-\u25ff]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^(?:hidden|masked|null|redacted|undefined)$|^[[(<{]+[\p{L}_-]+[\])>}]+$/u;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose value is one of a set of words. Services return such words as labels or in another language. */

@@ -98,6 +98,7 @@ test.each<[string, unknown]>([
   ),
   ['successful false', { successful: false }],
   ['a result with isError', { result: { isError: true } }],
+  ['an exception', { hasException: true }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
@@ -160,10 +161,9 @@ test.each<[string, unknown]>([
   ['words of a failure in the record', { id: ID, status: 'denied', rejected: 3, result: false }],
   ['the status of a customer that begins like a failure', { customerNumber: 7, status: 'Refused by underwriter' }],
   ['0 errors', { errors: '0 errors' }],
-  ...['NO_ERROR', 'n/a', 'null', 'Success', 'false', 'done'].map((error): [string, unknown] => [
-    `the error ${error}`,
-    { error },
-  ]),
+  ...['NO_ERROR', 'No-error', 'n/a', 'nil', 'null', 'undefined', 'Success', 'false', 'done', 'אין', '{}'].map(
+    (error): [string, unknown] => [`the error ${error}`, { error }],
+  ),
   ['counts of 0', { updated: 0, result: 0 }],
   ['the id of the request', { request: { id: OTHER }, person: { name: 'Dana' } }],
 ])('%s does not contradict a change', (_, body) => {
@@ -280,6 +280,8 @@ test.each(
       'null',
       'redacted',
       '(hidden)',
+      '[not_shown]',
+      '{{hidden}}',
     ],
     ['bankAccountNumber', '12345678', '12-345/678', '5678'],
     ['city', 'Haifa', 'Hai'],
