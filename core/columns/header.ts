@@ -167,12 +167,13 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
     const path = pathParts(text);
     // The end of a path names a field only if no part before it names one.
     const end = path?.before.some((part) => near.has(part) && !own.includes(part)) ? undefined : path?.last;
+    const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
     const isWhole = whole.has(cased(visible(text)));
     return {
       exact: exact.get(normalised(text)) ?? [],
       assigned: assigned.get(normalised(text)) ?? [],
       none: none.has(folded(text)),
-      near: [namesNear(folded(text)), end === undefined ? [] : namesNear(folded(end))],
+      near: [namesNear(folded(text)), ...ofEnd],
       parts: path && !isWhole ? [...path.all.flatMap(namesNear), ...(mentionsLeftOut(path.front) ? leftOut : [])] : [],
     };
   };

@@ -39,6 +39,12 @@ describe('readHeader returns the names of the columns for a header of', () => {
     expect(cells.every(index().isListed)).toBe(true);
   });
 
+  test('a path with an exact name at its end, though another column has it as a label in another letter case', () => {
+    const fields = [...FIELDS, { name: 'stage', label: 'STATUS' }];
+
+    expect(read(['lead.status'], { fields })).toMatchObject({ names: ['status'], listed: 1, ...GOOD });
+  });
+
   test('fewer columns than requested, in another order', () => {
     expect(read(['Status', 'ID'])).toMatchObject({ names: ['status', 'id'], listed: 2, ...GOOD });
   });
