@@ -81,11 +81,12 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
 /**
  * The objects inside an object that may be the record: those under the usual keys. If there are none and the object has
  * no id, its only other object. Next to an error, all its other objects. An object that repeats a sent field is the
- * record itself: the objects inside are parts of it, or related records.
+ * record itself: the objects inside are parts of it, or related records, and only their errors count.
  */
 function wrappedIn(level: Level, sent: SentFields): Level[] {
   const inner = level.entries.map(([key, value]) => ({ key, objects: objectsIn(key, value) }));
-  if (inner.some(({ key, objects }) => sent.has(key) && objects.length === 0)) return [];
+  if (inner.some(({ key, objects }) => sent.has(key) && objects.length === 0))
+    return inner.flatMap(({ key, objects }) => (RECORD.test(key) ? objects.filter(hasErrorIn) : []));
   const opened = inner.filter(({ objects }) => objects.length > 0);
   const usual = opened.filter(({ key }) => RECORD.test(key) || FIELDS.test(key));
   const all = opened.filter(({ key }) => !NO_RECORD.test(key));

@@ -342,6 +342,11 @@ test.each<[string, unknown]>([
   expect(contradicts(body, { city: 'Haifa' })).toBe(true);
 });
 
+test('an error beside the record counts, although the record has the sent value', () => {
+  expect(contradicts({ city: 'Haifa', data: { error: 'x' } }, { city: 'Haifa' })).toBe(true);
+  expect(contradicts({ city: 'Haifa', results: [{ city: 'Eilat' }] }, { city: 'Haifa' })).toBe(false);
+});
+
 test.each<[unknown, boolean]>([
   [{ error: 'invalid', fields: { city: 'unknown' } }, true],
   [{ errors: ['invalid'], details: { city: 'unknown' } }, true],
