@@ -111,3 +111,30 @@ test.each(['SILENT', 'ERROR'])('log level %s suppresses lines of level INFO, but
 
   expect(lines).toMatchObject([{ TokenRefreshes: 1 }]);
 });
+
+/** What a person may set in a function in production. */
+const DEBUG = {
+  LOG_LEVEL: 'DEBUG',
+  POWERTOOLS_LOG_LEVEL: 'TRACE',
+  POWERTOOLS_LOGGER_LOG_EVENT: 'true',
+  POWERTOOLS_LOGGER_SAMPLE_RATE: '1',
+  POWERTOOLS_METRICS_DISABLED: 'true',
+  POWERTOOLS_SERVICE_NAME: CANARY,
+  ENVIRONMENT: CANARY,
+};
+
+test('with every debug setting, no line has another field than usual, and metrics are written', async () => {
+  const act = () => {
+    const log = createLog('CheckStatus', 'prod').about(RUN);
+    log.info('called', { status: 200, ...{ body: CANARY } });
+    log.error('crashed', { crash: 'TypeError' });
+    log.measure({ RunsEnded: 1 }, 'PUBLISHED');
+  };
+  const fieldsOf = ({ lines }: Awaited<ReturnType<typeof written>>) => lines.map((line) => Object.keys(line));
+
+  const [usual, debugged] = [await written(act), await written(act, DEBUG)];
+
+  expect(fieldsOf(debugged)).toEqual(fieldsOf(usual));
+  expect(usual.lines).toHaveLength(3);
+  expect(debugged.text).not.toContain(CANARY);
+});
