@@ -195,39 +195,6 @@ test('a new grant is the successor of the stored one even if the label is missin
   expect(world.secrets.currentVersionId).toBe(successorOf(before));
 });
 
-describe('clocks that differ', () => {
-  test('by four seconds, with the slowest CRM and secret, cause one refresh', async () => {
-    const world = expired();
-    world.endpoint.delayMs = 9_000;
-    let calls = 0;
-    let stores = 0;
-    const clients = world.clients(50, (index) => ({
-      skewMs: index % 2 === 0 ? 4_000 : -4_000,
-      change: ({ store, callTokenEndpoint }) => ({
-        callTokenEndpoint: async (...of) => {
-          calls += 1;
-          if (calls > 1) return callTokenEndpoint(...of);
-          await world.clock.sleep(20_000);
-          return { kind: 'lost', message: 'timeout' };
-        },
-        store: {
-          ...store,
-          store: async (...of) => {
-            stores += 1;
-            await world.clock.sleep(9_000);
-            return store.store(...of);
-          },
-        },
-      }),
-    }));
-
-    await world.serves(clients, 1);
-
-    expect(stores).toBe(1);
-    expect(world.state).toEqual(['STORED']);
-  });
-});
-
 describe('the numbers of authorizations', () => {
   const numbered = (world: Simulation, authorization: number) => ({ ...world.endpoint.grant(), authorization });
 

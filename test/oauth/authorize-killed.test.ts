@@ -133,21 +133,3 @@ test('a function does not present a grant to the CRM with the secret of another 
   expect(answer).toMatchObject({ name: 'ConfigInvalid', message: expect.stringContaining('authorize') });
   expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
 });
-
-test.each<[string, string | undefined, Error | undefined, string]>([
-  [
-    'has no value',
-    undefined,
-    undefined,
-    'has no value yet (to store the client and the grant: npx --no -- crm-export authorize).',
-  ],
-  ['has another shape', '{"clientId":7}', undefined, 'has wrong or missing fields: clientId'],
-  ['may not be read', '{}', Object.assign(new Error('no'), { name: 'AccessDeniedException' }), 'no permission to read'],
-])('a function does not use a grant if the secret of the client %s', async (_, oauthClient, trouble, message) => {
-  const world = new Simulation().stored(-1);
-  world.secrets.oauthClient = oauthClient;
-  world.secrets.trouble = (_operation, secret) => (secret === 'client' ? trouble : undefined);
-
-  expect(await world.one()).toMatchObject({ name: 'ConfigInvalid', message: expect.stringContaining(message) });
-  expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
-});

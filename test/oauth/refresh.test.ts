@@ -328,27 +328,4 @@ describe('a holder of the claim that dies or stops', () => {
     expect(await world.clock.run(late)).toBe('ConfigInvalid');
     expect(world.state).toEqual(['STORED']);
   });
-
-  test('while storing does not end the grant that another holder has stored', async () => {
-    const world = new Simulation().stored(-1);
-    const stopped = world.client({
-      change: ({ store }) => ({
-        store: {
-          ...store,
-          store: async () => {
-            await world.clock.sleep(60_000);
-            throw new Error('lost');
-          },
-        },
-      }),
-    });
-    world.endpoint.rotation = 'none';
-    void stopped().catch(() => undefined);
-    await world.pass(50_000);
-    await world.ask(world.clients(10));
-    await world.pass(60_000);
-
-    expect(world.state).toEqual(['STORED']);
-    expect(world.secrets.puts).toHaveLength(1);
-  });
 });
