@@ -34,22 +34,3 @@ test('does not reuse a block that was never full, because its connection may con
 
   expect(blocks.next()).not.toBe(block);
 });
-
-test('ignores the release of bytes that are in no block', () => {
-  const blocks = new Blocks();
-
-  blocks.release(Buffer.alloc(BLOCK));
-
-  expect(blocks.next().filled).toBe(0);
-});
-
-test('a block accepts the bytes that fit, and returns each of them once', () => {
-  const blocks = new Blocks();
-  const block = blocks.next();
-
-  expect(block.fill(Buffer.from('abc'))).toBe(3);
-  expect(String(block.take())).toBe('abc');
-  expect(block.fill(Buffer.alloc(BLOCK, 'x'))).toBe(BLOCK - 3);
-  expect(block.take().length).toBe(BLOCK - 3);
-  expect(block.full).toBe(true);
-});

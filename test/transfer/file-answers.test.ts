@@ -106,10 +106,6 @@ test.each<[string, Behaviour, framing?: Behaviour['framing']]>([
   },
 );
 
-test.each([PART, 2 * PART])('a file of %i bytes that comes in chunks without ranges is stored whole', async (size) => {
-  expectStored(await transfers.transferOf({ size, script: always({ ...WHOLE, framing: 'chunked' }) }));
-});
-
 test('a whole file is stored even if it is sent as a range that was not requested', async () => {
   const file = transfers.origin.file({ size: SIZE });
   const body = file.bytes();

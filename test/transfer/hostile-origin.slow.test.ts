@@ -20,12 +20,11 @@ const SLOW_TO_TELL: Changes = { limits: { idleMs: 300, firstByteMs: 300 } };
 const LIES = [{ addToLength: 100 }, { addToLength: -100 }, { extraBytes: 50 }].map((lie) => ({ ...WHOLE, ...lie }));
 const IN_THE_PAST = [busy(429, new Date(0).toUTCString()), busy(503, 'Thu, 01 Jan 1970 00:00:00 GMT')];
 
-/** Whether the bytes of a requested range are being sent, or also whether the request waits for its answer. */
-const isOpen = ({ status, bytesSent, range }: ServedRequest) => {
+/** Whether a request waits for its answer, or the bytes of its range are being sent. */
+const isUnfinished = ({ status, bytesSent, range }: ServedRequest) => {
   const [from = 0, last = 0] = (range?.match(/\d+/g) ?? []).map(Number);
-  return status === 206 && bytesSent < last + 1 - from;
+  return status === 0 || (status === 206 && bytesSent < last + 1 - from);
 };
-const isUnfinished = (request: ServedRequest) => request.status === 0 || isOpen(request);
 
 describe('the file is stored', () => {
   test.each<[what: string, script: OriginScript, size?: number, changes?: Changes]>([
@@ -158,25 +157,6 @@ describe('the file is stored', () => {
     expect(offsetsWith(429)).toHaveLength(4);
     // The first request is for one part. Each other one is for all parts of a connection: none of the four ends early.
     expect(offsetsWith(206).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 4, 6, 8, 10, 12, 14]);
-  });
-
-  test('with 503 on seven of eight connections: the eighth takes their parts', async () => {
-    // Seven, then three of the four that are left, and at most one more.
-    const mostRefused = 11;
-    const nearlyAll = Promise.withResolvers<void>();
-    const file = transfers.origin.file({ size: 4 * SIZE });
-    let refused = 0;
-    file.setScript(({ number, offset }) => {
-      if (number === 1) return {};
-      if (offset === PART) return { waitFor: nearlyAll.promise };
-      if (refused >= mostRefused - 1 && !file.requests.some(isOpen)) return {};
-      refused += 1;
-      if (refused === mostRefused - 1) nearlyAll.resolve();
-      return busy(503, '0');
-    });
-
-    expectStored(await transfers.transferOf(file, { connections: 8 }));
-    expect(refused).toBeLessThanOrEqual(mostRefused);
   });
 });
 
@@ -342,18 +322,6 @@ describe('an address that expires', () => {
       expect(ran.asks).toBe(2);
     },
   );
-
-  test('for all connections at once: requests one new address', async () => {
-    const script = ({ number }: OriginRequest) => (number > 1 && number <= 5 ? EXPIRED : {});
-    const file = transfers.origin.file({ size: 4 * SIZE, script });
-    let asked = 0;
-    const address = async () => `${file.url}&ask=${++asked}`;
-
-    const ran = await transfers.transferOf(file, { address });
-
-    expectStored(ran);
-    expect(ran.asks).toBe(2);
-  });
 });
 
 test('reads less than half of the file while the store accepts nothing', async () => {

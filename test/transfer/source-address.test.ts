@@ -60,18 +60,6 @@ test('a transfer that fails ends after its request for an address, which may be 
   expect(endedEarlier).toBe(0);
 });
 
-test('stops waiting for an address shortly before the process ends', async () => {
-  const answer = Promise.withResolvers<string>();
-  const end = new AbortController();
-  const link = new Link(() => answer.promise, end.signal);
-  const wait = link.current(end.signal);
-
-  end.abort(new Error('over'));
-
-  await expect(wait).rejects.toThrow('over');
-  await expect(link.current(end.signal)).rejects.toThrow('over');
-});
-
 describe('an address that redirects', () => {
   const redirecting = (to: string) => transfers.origin.file({ size: 0, script: always({ redirect: to }) }).url;
 
