@@ -5,7 +5,7 @@ import { type DownloadFileDeps, downloadFile, progressLog } from '../../../lambd
 import { TransferError, type TransferReason } from '../../../transfer/base/transfer-errors.ts';
 import type { TransferOptions } from '../../../transfer/base/types.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
-import { at, composed, lambdaContext, recordingLog, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, recordingLog, testDeps } from '../../support/deps.ts';
 import { asked } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -68,20 +68,6 @@ test('gives up the upload of a file that changed, and begins again at the last a
 
   expect(answer).toMatchObject({ outcome: 'CONTINUE', moving: { upload: null, restarts: 5, invocations: 1 } });
   expect(deps.aborted).toEqual(['u']);
-});
-
-test('ends in DownloadUnfinished after 40 invocations without an end, even after the deadline', async () => {
-  const deps = { ...depsWith(unfinished), now: at('2026-11-20T05:00:00Z') };
-  const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
-
-  let state = runState();
-  let invocations = 0;
-  for (; state.outcome !== 'FAILED' && invocations < 100; invocations += 1) {
-    state = await handler(JSON.parse(JSON.stringify(state)), lambdaContext());
-  }
-
-  expect(invocations).toBe(40);
-  expect(state).toMatchObject({ outcome: 'FAILED', failure: { error: 'DownloadUnfinished' } });
 });
 
 test('does not change its input state, because Lambda may repeat the invocation with it', async () => {

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import type { Measures } from '../../../core/log/metrics.ts';
-import { asStep } from '../../../core/step/export-run.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { abortUpload } from '../../../transfer/transfer.ts';
 import { runState } from '../../support/builders.ts';
-import { at, composed, lambdaContext } from '../../support/deps.ts';
+import { at } from '../../support/deps.ts';
 import { asked, cutInThirdPart, downloadSuite, goingOn, linkTo } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
-import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
+import { type Behaviour, EXPIRED } from '../../support/origin/origin.ts';
 import type { OriginScript } from '../../support/origin/types.ts';
 import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../../support/strict-store/types.ts';
@@ -20,7 +18,6 @@ import { LIMITS, PART } from '../../support/transfer-limits.ts';
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
 const SIZE = 8 * PART;
 const DEADLINE = at('2026-11-20T02:00:00Z');
-const TEN_MINUTES_MS = 600_000;
 
 const servers = await downloadSuite();
 
@@ -112,17 +109,6 @@ test.each([
   },
 );
 
-test('finds the file of an invocation that completed the upload and died before it answered', async () => {
-  const file = servers.origin.file({ size: SIZE });
-  const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
-  const died = await downloadFile(goingOn(first.moving), servers.depsFor(file));
-
-  const repeated = await downloadFile(goingOn(first.moving), servers.depsFor(file));
-
-  expect(repeated).toMatchObject({ outcome: 'STORED', file: { key: KEY, bytes: SIZE, crc32: died.file?.crc32 } });
-  expect(servers.store.uploads()).toEqual([]);
-});
-
 describe('trouble that may pass', () => {
   test.each<[string, string, { script?: OriginScript; faults?: FaultScript; idleMs?: number }]>([
     ['of the bucket', 'StorageUnavailable', { faults: atThirdPart(TROUBLE.slowDown) }],
@@ -144,28 +130,6 @@ describe('trouble that may pass', () => {
 
     expect(error).toMatchObject({ name });
     expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
-  });
-
-  test('waits as long as Retry-After of the file server asks', async () => {
-    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
-
-    const answer = await downloadFile(runState(), servers.depsFor(file));
-
-    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
-  });
-
-  test('a missing token in the middle of a file: waits, then continues the upload', async () => {
-    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
-    const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
-    const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
-    const handler = asStep('DownloadFile', downloadFile, ...composed(servers.depsFor(file, { crm })));
-
-    const waiting = await handler(runState(), lambdaContext());
-    const stored = await handler(JSON.parse(JSON.stringify(waiting)), lambdaContext());
-
-    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 20, moving: { upload: { key: KEY } } });
-    expect(stored).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE }, moving: null });
-    expect(file.requests.at(-1)?.offset).toBeGreaterThanOrEqual(2 * PART);
   });
 
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
@@ -203,15 +167,6 @@ describe('a final error', () => {
     expect(servers.store.uploads()).toEqual([]);
   });
 
-  test('aborts the upload if the export no longer exists', async () => {
-    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
-    const crm = fakeCrm(linkTo(file), asked(new RunError('ExportNotFound', 'Gone.')));
-
-    await failureOf(downloadFile(runState(), servers.depsFor(file, { crm, now: DEADLINE })), 'ExportNotFound');
-
-    expect(servers.store.uploads()).toEqual([]);
-  });
-
   test.each([
     ['refuses', TROUBLE.accessDenied, 'StorageDenied'],
     ['does not answer', TROUBLE.slowDown, 'StorageUnavailable'],
@@ -226,28 +181,6 @@ describe('a final error', () => {
     expect(error.message).toContain('KMS.DisabledException');
     expect(deps.log.lines).toMatchObject([{ level: 'error', fields: { key: KEY, error: told } }]);
   });
-});
-
-test('stops waiting for an abort that never answers', async () => {
-  const file = servers.origin.file({ size: SIZE });
-  const silent: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? 'stall' : undefined);
-  servers.store.settings.faults = atThirdPart(TROUBLE.accessDenied, silent);
-  let isAborting = false;
-  const deps = servers.depsFor(file, {
-    secondsLeft: () => (isAborting ? 0.1 : 900),
-    // Without the deadline it would wait for ten minutes.
-    abortUpload: (options, upload) => {
-      isAborting = true;
-      return abortUpload(
-        { ...options, limits: { ...LIMITS, firstByteMs: TEN_MINUTES_MS, idleMs: TEN_MINUTES_MS } },
-        upload,
-      );
-    },
-  });
-
-  await failureOf(downloadFile(runState(), deps), 'StorageDenied');
-
-  expect(deps.log.lines).toMatchObject([{ level: 'error', fields: { error: 'StorageUnavailable' } }]);
 });
 
 describe('the speed of a file', () => {
