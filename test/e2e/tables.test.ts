@@ -9,7 +9,7 @@ import { runCli } from '../cli/support/run-cli.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { fileOf, query } from './support/queried.ts';
-import { newVpc } from './support/vpc.ts';
+import { newNetwork } from './support/vpc.ts';
 
 const DATE = '2026-11-20';
 /** Types of some columns of leads, by their names in the CRM. */
@@ -46,9 +46,7 @@ beforeAll(async () => {
     changes: { key: 'id' },
   };
   const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
-  const { vpcId, group, subnet } = await newVpc();
-  const { subnetId } = await subnet();
-  const network = { vpcId, subnetIds: [subnetId], securityGroupIds: [group] };
+  const network = await newNetwork();
   system = await deployForTests('tables', { network, entities: { leads, contacts } }, { rows: 30 });
   first = await system.run('leads', { date: DATE });
 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { instantOf } from '../../core/schedule/local-time.ts';
 import { tempDir } from '../support/project.ts';
-import { clockVariables, randomFrom, TEST_SEED } from '../support/seeds.ts';
+import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 
 /**
  * Tests that the tests without a local cloud pass at any time. It sets clocks that have made tests fail, or may. In CI,
@@ -89,28 +89,6 @@ async function redAt(at: Date, zone: string, signal: AbortSignal): Promise<{ red
   ]);
   return { red, tests: numTotalTests };
 }
-
-test('a process with TEST_CLOCK and its child read one shifted clock that advances', async () => {
-  const code = `
-    const { spawnSync } = require('node:child_process');
-    const own = [new Date(), Date.now(), new Date(Date()), new Date(Reflect.construct(Date, []))].map(Number);
-    const child = spawnSync(process.execPath, ['-p', 'Date.now() + " " + new Date(2028, 1, 29).getTimezoneOffset()']);
-    console.log(JSON.stringify([...own, ...String(child.stdout).split(' ').map(Number), new Date(0) instanceof Date]));`;
-  const at = instantOf('Asia/Jerusalem', LEAP_DAY, '00:30');
-
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', code], {
-    env: { ...process.env, ...clockVariables({ TEST_CLOCK: at.toISOString(), TZ: 'Asia/Jerusalem' }) },
-  });
-
-  const [first, ...rest]: number[] = JSON.parse(stdout);
-  const [offset, isDate] = rest.splice(-2);
-  expect([offset, isDate]).toEqual([-120, true]);
-  for (const time of [first, ...rest]) {
-    expect(time).toBeGreaterThanOrEqual(at.getTime());
-    expect(time).toBeLessThan(at.getTime() + 60_000);
-  }
-  expect(rest.at(-1)).toBeGreaterThan(first ?? 0);
-});
 
 test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(
   'on %s at %s in %s every test passes',

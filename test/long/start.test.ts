@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -8,7 +7,7 @@ import { openRunRecord, type RunRecord } from '../../local/processes/run-record.
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
-import { CACHE, eventually, PROJECT } from '../support/project.ts';
+import { CACHE } from '../support/project.ts';
 import { endAll, run, tracesOf } from '../support/running.ts';
 
 /** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
@@ -24,21 +23,6 @@ test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(/^Interrupted\. /);
   expect(start.stderr()).toMatch(/✕ cdk deploy .*\nInterrupted\. .*\n$/);
   expect(traces.files()).toEqual([]);
-  await traces.ended();
-});
-
-test.concurrent('--keep ends everything that it started if npm alone is killed', async () => {
-  const args = ['start', '--silent', '--', '--keep', '--entity', 'leads', '--poll-seconds', '1'];
-  const npm = spawn('npm', args, { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] });
-  let shown = '';
-  npm.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
-  await eventually(() => /Everything keeps running/.test(shown) || npm.exitCode !== null, { withinMs: 300_000 });
-  const traces = await tracesOf(npm);
-  expect(traces.processes().length, shown).toBeGreaterThan(1);
-
-  npm.kill('SIGKILL');
-
-  await eventually(() => traces.files().length === 0);
   await traces.ended();
 });
 

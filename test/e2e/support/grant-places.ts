@@ -62,23 +62,3 @@ export function functionAt({ target }: { target: GrantTarget }, crm: AuthorizeOp
     }),
   );
 }
-
-/** Makes operations of a client fail by name: `failing(secrets, 'PutSecretValueCommand', 'AccessDeniedException')`. */
-export function failing(
-  client: SecretsManagerClient | DynamoDBClient,
-  command: string,
-  name: string,
-  which: (input: Record<string, unknown>, call: number) => boolean = () => true,
-): void {
-  let calls = 0;
-  const stack = client.middlewareStack as SecretsManagerClient['middlewareStack'];
-  stack.add(
-    (next, context) => (args) => {
-      if (context.commandName !== command) return next(args);
-      calls += 1;
-      if (which({ ...args.input }, calls)) throw Object.assign(new Error('refused'), { name });
-      return next(args);
-    },
-    { step: 'initialize' },
-  );
-}

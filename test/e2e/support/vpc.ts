@@ -7,20 +7,12 @@ export function localPlace() {
   return { endpoint: inject('cloud').endpoint, region: 'us-east-1', credentials };
 }
 
-/** A VPC of the local cloud, with a security group. */
-export async function newVpc() {
+/** The setting `network` with a new VPC of the local cloud. */
+export async function newNetwork() {
   const ec2 = new EC2Client(localPlace());
   const vpcId = (await ec2.send(new CreateVpcCommand({ CidrBlock: '10.77.0.0/16' }))).Vpc?.VpcId ?? '';
   const named = { GroupName: `calling-${vpcId}`, Description: 'lets https out', VpcId: vpcId };
-  const group = (await ec2.send(new CreateSecurityGroupCommand(named))).GroupId ?? '';
-  let subnets = 0;
-  return {
-    vpcId,
-    group,
-    subnet: async () => {
-      subnets += 1;
-      const block = { VpcId: vpcId, CidrBlock: `10.77.${subnets}.0/24` };
-      return { subnetId: (await ec2.send(new CreateSubnetCommand(block))).Subnet?.SubnetId ?? '' };
-    },
-  };
+  const { GroupId = '' } = await ec2.send(new CreateSecurityGroupCommand(named));
+  const { Subnet } = await ec2.send(new CreateSubnetCommand({ VpcId: vpcId, CidrBlock: '10.77.1.0/24' }));
+  return { vpcId, subnetIds: [Subnet?.SubnetId ?? ''], securityGroupIds: [GroupId] };
 }
