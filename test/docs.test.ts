@@ -5,11 +5,17 @@ import * as z from 'zod';
 import { baseKey, feedKey, headKey, recordKey } from '../core/changes/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
+import { datePointerKey, latestPointerKey, manifestKeyOf } from '../core/export/pointer.ts';
 import { completeKey, nightKey } from '../core/night/night-record.ts';
 import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
 import { ALARMS } from '../lib/monitoring/monitoring.ts';
 import { isAccepted } from './cli/support/is-accepted.ts';
-import { documentedFeedPattern, documentedNightPattern, matchesPattern } from './support/event-pattern.ts';
+import {
+  documentedEventPattern,
+  documentedFeedPattern,
+  documentedNightPattern,
+  matchesPattern,
+} from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
@@ -41,7 +47,6 @@ describe('docs/configuration.md', () => {
   });
 });
 
-/** `test/e2e/nights.test.ts` tests the pattern for pointers with the events of a deployment. */
 describe('the event patterns of docs/reading.md', () => {
   const nights: unknown = JSON.parse(documentedNightPattern('exports'));
   const complete = completeKey({ date: '2026-11-20', revision: 12 });
@@ -67,6 +72,16 @@ describe('the event patterns of docs/reading.md', () => {
 
     expect(matchesPattern(feeds, record)).toBe(true);
     expect(others.filter((other) => matchesPattern(feeds, other))).toEqual([]);
+  });
+
+  it('for files match every pointer, and nothing else', () => {
+    const pointers: unknown = JSON.parse(documentedEventPattern('exports'));
+    const keys = [datePointerKey('leads', '2026-11-20'), latestPointerKey('leads')];
+    const others = [nightKey('2026-11-20'), complete, manifestKeyOf('leads', 'night-1'), headKey('leads')];
+
+    for (const key of keys) expect(matchesPattern(pointers, event(key)), key).toBe(true);
+    const wrong = [...others.map((key) => event(key)), event(keys[0] ?? '', { bucket: 'others' })];
+    expect(wrong.filter((other) => matchesPattern(pointers, other))).toEqual([]);
   });
 
   it('for nights match only a complete night', () => {

@@ -120,12 +120,15 @@ describe('storing after the consent', () => {
     fails: (write: number) => boolean,
   ) => {
     let writes = 0;
-    const fail: Parameters<typeof secrets.middlewareStack.add>[0] = (next, context) => (args) => {
-      if (context.commandName === 'PutSecretValueCommand' && fails(++writes))
-        throw Object.assign(new Error('refused'), { name });
-      return next(args);
-    };
-    secrets.middlewareStack.add(fail, { step: 'initialize' });
+    secrets.middlewareStack.add(
+      (next, { commandName }) =>
+        (args) => {
+          if (commandName === 'PutSecretValueCommand' && fails(++writes))
+            throw Object.assign(new Error('refused'), { name });
+          return next(args);
+        },
+      { step: 'initialize' },
+    );
   };
 
   test('is retried after throttling', async () => {

@@ -5,22 +5,26 @@ import {
   PutRuleCommand,
   PutTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
-import { CreateStateMachineCommand, DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { ListExecutionsCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { Run } from '../../cli/runs/run.ts';
+import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { completeKey } from '../../core/night/night-record.ts';
+import { timesOfNight } from '../../core/night/night-schedule.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
-import { documentedEventPattern } from '../support/event-pattern.ts';
+import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { eventually } from '../support/project.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { missNextNight } from './support/night-check.ts';
+import { linesOf } from './support/everything.ts';
+import { localPlace } from './support/vpc.ts';
 
-/** Tests nights with a working CRM: publications, messages to readers, and repeated, late or automatic starts. */
+/** Tests nights with a working CRM: publications, the check of a night, and repeated, late or automatic starts. */
 
 const OF_MEETINGS = 'rate(7 hours)';
 let system: Deployed;
@@ -68,41 +72,30 @@ describe('a night without trouble', () => {
   });
 
   it('is followed by a night without files, which the check reports after its deadline', async () => {
-    const { date, before, lines } = await missNextNight(system.target);
+    const deployed = await deployedConfiguration(system.target);
+    const date = dateAfter(dateIn(deployed.timeZone, new Date()), 1);
+    const deadline = timesOfNight(deployed, date)?.deadline.getTime() ?? Number.NaN;
 
-    expect(new Set(before)).toEqual(new Set([0]));
+    await checkUntilCounted(new Date(), 0);
+    const lines = await checkUntilCounted(new Date(deadline + 1000), 1);
+
     const missing = ENTITIES.filter((entity) => entity !== 'meetings');
     expect(lines).toContainEqual(expect.objectContaining({ level: 'WARN', date, missing }));
     expect(await bucketTools(system.target).keys('nights/')).toEqual([SINCE_KEY]);
   });
 });
 
-describe('readers with the documented rule', () => {
-  it('get an event for each moved pointer and for no other object', async () => {
-    const { sfn, events, BucketName } = system.target;
-    const machine = { name: 'readers', roleArn: 'arn:aws:iam::000000000000:role/readers' };
-    const definition = JSON.stringify({ StartAt: 'Read', States: { Read: { Type: 'Pass', End: true } } });
-    const { stateMachineArn } = await sfn.send(new CreateStateMachineCommand({ ...machine, definition }));
-    await events.send(new PutRuleCommand({ Name: machine.name, EventPattern: documentedEventPattern(BucketName) }));
-    const target = { Id: machine.name, Arn: stateMachineArn, RoleArn: machine.roleArn };
-    await events.send(new PutTargetsCommand({ Rule: machine.name, Targets: [target] }));
-    const keysToldOf = async () => {
-      const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
-      const told = executions.map(({ executionArn }) => sfn.send(new DescribeExecutionCommand({ executionArn })));
-      return (await Promise.all(told)).map(({ input = '' }) => JSON.parse(input).detail.object.key as string);
-    };
-
-    const { date } = (await manifestOf(await system.run('customers'))).run;
-    await manifestOf(await system.run('customers', { date: '2020-02-28' }));
-
-    const told = ['date=2020-02-28', `date=${date}`, 'latest'].map((name) => `published/entity=customers/${name}.json`);
-    const arrived = async () => (await keysToldOf()).filter((key) => key.includes('=customers/')).length;
-    await eventually(async () => (await arrived()) >= told.length, { everyMs: 200 });
-    const keys = await keysToldOf();
-    expect(keys.filter((key) => key.includes('=customers/')).toSorted()).toEqual(told.toSorted());
-    expect(keys.filter((key) => !key.startsWith('published/'))).toEqual([]);
+/** Invokes the check of the nights at a time, until its log has this count: the local cloud may log a call with the next one. */
+function checkUntilCounted(time: Date, count: number) {
+  const Payload = JSON.stringify({ source: 'aws.events', time: time.toISOString() });
+  const invoke = new InvokeCommand({ FunctionName: `${system.target.stack}-RecordNight`, Payload });
+  return eventually(async () => {
+    const { FunctionError } = await new LambdaClient(localPlace()).send(invoke);
+    expect(FunctionError).toBeUndefined();
+    const lines = (await linesOf(system.target)).filter(({ step }) => step === 'RecordNight');
+    return lines.some(({ NightIncomplete }) => NightIncomplete === count) && lines;
   });
-});
+}
 
 describe('repeated and scheduled starts', () => {
   it('request one export if the event of a rule is delivered twice', async () => {

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { METRICS } from '../../core/log/metrics.ts';
 
 /** CloudWatch's units that this project might use. */
 const unit = z.enum(['Count', 'Seconds', 'Milliseconds', 'Bytes', 'Bytes/Second', 'Percent', 'None']);
@@ -58,17 +57,5 @@ export function metricsIn(line: unknown): EmittedMetric[] {
         value: Number(parsed[Name]),
       })),
     ),
-  );
-}
-
-/** A metric without values, as in the list of metrics. */
-export function shapeOfMetric({ namespace, name, unit, dimensions }: EmittedMetric): string {
-  return `${namespace} ${name} in ${unit} by [${Object.keys(dimensions)}]`;
-}
-
-/** The shapes of all listed metrics except some. */
-export function listedShapes(namespace: string, but: string[]): string[] {
-  return Object.entries(METRICS).flatMap(([name, { unit, dimensions }]) =>
-    but.includes(name) ? [] : dimensions.map((set) => `${namespace} ${name} in ${unit} by [${set.toSorted()}]`),
   );
 }
