@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import { completeKey, nightKey, nightSchema } from '../../../core/night/night-record.ts';
+import { SINCE_KEY } from '../../../core/night/watched-since.ts';
 import { nightInput } from '../../../core/step/run-input.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { checkNights } from '../../../lambdas/record-night/check-nights.ts';
@@ -68,6 +69,60 @@ test('the check continues with the other dates if one cannot be read', async () 
   await checkNights(new Date('2026-11-20T12:30:00Z'), deps);
 
   expect([night('2026-11-19')?.revision, night('2026-11-20')]).toEqual([1, undefined]);
+});
+
+describe('the check of the night of 20 November, which begins at 01:00 and must be complete at 02:42,', () => {
+  /** The counts of a check at a time of that date, long after the first check. */
+  async function countedAt(time: string, { deps, bucket }: ReturnType<typeof nights>) {
+    bucket.put(SINCE_KEY, '{"since":"2026-01-01T00:00:00.000Z"}');
+    await checkNights(new Date(`2026-11-20T${time}:00Z`), deps);
+    return deps.log.measured.map(({ values }) => values.NightIncomplete);
+  }
+
+  test.each([
+    ['02:41', 0],
+    ['02:42', 1],
+    ['08:41', 1],
+    ['08:42', 0],
+  ])('counts it for six hours after its deadline if it has no files: at %s, %i', async (time, count) => {
+    const { deps, ...others } = nights();
+
+    expect(await countedAt(time, { deps, ...others })).toEqual([count]);
+    const told = { message: 'night not complete by its deadline', fields: { date: '2026-11-20', missing: ENTITIES } };
+    expect(deps.log.lines).toMatchObject(count === 1 ? [told] : []);
+  });
+
+  test('does not count it if it is complete', async () => {
+    const all = nights();
+    for (const entity of ENTITIES) all.publish(entity, '2026-11-20');
+
+    expect(await countedAt('03:30', all)).toEqual([0]);
+  });
+
+  test('counts nothing if it cannot be read, so that missing numbers raise the alarm', async () => {
+    const down = new RunError('StorageUnavailable', 'Down.');
+
+    expect(await countedAt('03:30', nights({ before: failing('read', '2026-11-20', down) }))).toEqual([]);
+  });
+
+  test('does not count it if it began before the first check, which records its time once', async () => {
+    const { deps, bucket } = nights();
+
+    for (const hour of ['03', '04']) await checkNights(new Date(`2026-11-20T${hour}:30:00Z`), deps);
+
+    expect(deps.log.measured.map(({ values }) => values)).toEqual([{ NightIncomplete: 0 }, { NightIncomplete: 0 }]);
+    expect(bucket.text(SINCE_KEY)).toBe('{"since":"2026-11-20T03:30:00.000Z"}');
+    expect(bucket.calls.filter((call) => call === `putOnce ${SINCE_KEY}`)).toHaveLength(1);
+  });
+
+  test('counts nothing while the time of the first check cannot be read', async () => {
+    const { deps } = nights({ objects: { [SINCE_KEY]: 'yesterday' } });
+
+    await checkNights(new Date('2026-11-20T12:30:00Z'), deps);
+
+    expect(deps.log.measured).toEqual([]);
+    expect(deps.log.lines).toMatchObject([{ fields: { error: 'StorageConflict' } }]);
+  });
 });
 
 const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } });
