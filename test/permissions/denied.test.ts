@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ALL_STEPS, MAILER, RECORDER } from '../../core/step/steps.ts';
+import { ALL_STEPS } from '../../core/step/steps.ts';
 import { ACCOUNT, REGION } from './support/arns.ts';
 import type { Request } from './support/calls.ts';
 import { decide, type ServiceRequest } from './support/decide.ts';
@@ -12,23 +12,13 @@ const clientSecret = names.arn(names.id('AWS::SecretsManager::Secret', 'TokensOA
 const tokens = names.arn(names.id('AWS::SecretsManager::Secret', 'TokensOAuthTokens'));
 const ledger = names.arn(names.id('AWS::DynamoDB::GlobalTable'));
 const key = names.arn(names.id('AWS::KMS::Key'));
-const topic = names.arn(names.id('AWS::SNS::Topic'));
-const queue = names.arn(names.id('AWS::SQS::Queue', 'Nightly'));
-const exportRun = names.arn(names.id('AWS::StepFunctions::StateMachine', 'ExportRun'));
-const functionOf = (step: string) => names.arn(names.id('AWS::Lambda::Function', `${step}Function`));
-const steps = Object.keys(ALL_STEPS);
-const withTokens = ['CreateExport', 'CheckStatus', 'DownloadFile', 'ApplyChunk'];
-const withoutTokens = steps.filter((step) => !withTokens.includes(step));
-const withoutBucket = ['CreateExport', 'CheckStatus'];
 const via = (service: string) => ({ 'kms:viaservice': `${service}.${REGION}.amazonaws.com` });
 const ofSecret = (arn: string) => ({ ...via('secretsmanager'), 'kms:encryptioncontext:secretarn': arn });
-const below = (prefix: string) => ({ 's3:prefix': prefix });
-const ofUpdates = ['ValidateBatch', 'ApplyChunk', 'SummarizeBatch'];
 const secure = { 's3:tlsversion': '1.3' };
 
 /**
- * Requests that every role must be refused. `test/screens/rights.txt` has every right, and `recorded.test.ts` finds those
- * that no function uses.
+ * Requests that every role must be refused. `test/screens/rights.txt` has every right of each role, and `recorded.test.ts`
+ * finds those that no function uses.
  */
 const NEVER: [action: string, resource: string, context?: Record<string, string>][] = [
   ['s3:DeleteObject', `${bucket}/runs/leads/a/data.csv`],
@@ -49,27 +39,6 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
   ['iam:PassRole', roleOfStep(names, 'CreateExport')],
 ];
 
-/** Requests that some functions may make and others must not. `test/screens/rights.txt` has every right. */
-const OTHERS: [steps: string[], action: string, resource: string, context?: Record<string, string>][] = [
-  [withoutTokens, 'secretsmanager:GetSecretValue', clientSecret],
-  [withoutTokens, 'secretsmanager:GetSecretValue', tokens],
-  [withoutTokens, 'secretsmanager:PutSecretValue', tokens],
-  [withoutTokens, 'dynamodb:UpdateItem', ledger],
-  [withoutTokens, 'kms:Decrypt', key, ofSecret(tokens)],
-  [withoutTokens, 'kms:Decrypt', key, via('dynamodb')],
-  [withTokens, 'kms:GenerateDataKey', key, via('dynamodb')],
-  [[...steps, RECORDER], 'sns:Publish', topic],
-  [[...steps, RECORDER], 'sqs:SendMessage', queue],
-  [[RECORDER, MAILER, ...ofUpdates, ...withoutBucket], 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
-  [[...withoutBucket, 'DownloadFile', 'PublishFile'], 's3:GetObject', `${bucket}/updates/batch/input.jsonl`],
-  [['CreateExport'], 's3:ListBucket', bucket, below('runs/')],
-  [steps.filter((step) => step !== 'PublishFile'), 's3:PutObject', `${bucket}/published/leads.json`],
-  [['PublishFile'], 's3:PutObject', `${bucket}/runs/leads/a/data.csv`],
-  [['PublishFile'], 's3:PutObjectTagging', `${bucket}/runs/entity=customers/run=a/customers.csv`],
-  [steps, 'states:StartExecution', exportRun],
-  [steps, 'lambda:InvokeFunction', `${functionOf('DownloadFile')}:live`],
-];
-
 function request(role: string, action: string, resource: string, context: Record<string, string> = {}): Request {
   return { role, action, resource, context: { ...secure, ...context } };
 }
@@ -82,33 +51,30 @@ async function allowed(requests: (Request | ServiceRequest)[]): Promise<string[]
   return requests.filter((_, index) => decisions.requests[index] === 'Allow').map(text);
 }
 
-describe('a right that a role does not need', () => {
-  test('is refused to every role', async () => {
-    const requests = Object.keys(policies.roles).flatMap((role) =>
-      NEVER.map(([action, resource, context]) => request(role, action, resource, context)),
-    );
+test('a right that no role needs is refused to every role', async () => {
+  const requests = Object.keys(policies.roles).flatMap((role) =>
+    NEVER.map(([action, resource, context]) => request(role, action, resource, context)),
+  );
 
-    expect(await allowed(requests)).toEqual([]);
-  });
+  expect(await allowed(requests)).toEqual([]);
+});
 
-  test('is refused to a function if only other functions need it', async () => {
-    const requests = OTHERS.flatMap(([of, action, resource, context]) =>
-      of.map((step) => request(roleOfStep(names, step), action, resource, context)),
-    );
+test('the grant is open to the functions that call the CRM, and to no other', async () => {
+  const callers = ['CreateExport', 'CheckStatus', 'DownloadFile', 'ApplyChunk'];
+  const needed: typeof NEVER = [
+    ...[clientSecret, tokens].map((arn): (typeof NEVER)[number] => ['secretsmanager:GetSecretValue', arn]),
+    ['secretsmanager:PutSecretValue', tokens],
+    ['dynamodb:UpdateItem', ledger],
+    ['kms:Decrypt', key, ofSecret(clientSecret)],
+    ['kms:Decrypt', key, ofSecret(tokens)],
+    ['kms:Decrypt', key, via('dynamodb')],
+  ];
+  const of = (steps: string[]) =>
+    steps.flatMap((step) => needed.map((right) => request(roleOfStep(names, step), ...right)));
 
-    expect(await allowed(requests)).toEqual([]);
-  });
-
-  test('is not refused too widely: needed rights under the same conditions are granted', async () => {
-    const needed = [
-      ...ofUpdates.map((step) => request(roleOfStep(names, step), 's3:ListBucket', bucket, below('updates/batch/'))),
-      ...withTokens.flatMap((step) =>
-        [clientSecret, tokens].map((arn) => request(roleOfStep(names, step), 'kms:Decrypt', key, ofSecret(arn))),
-      ),
-    ];
-
-    expect(await allowed(needed)).toHaveLength(needed.length);
-  });
+  expect(await allowed(of(Object.keys(ALL_STEPS)))).toEqual(
+    of(Object.keys(ALL_STEPS).filter((step) => callers.includes(step))).map(text),
+  );
 });
 
 describe('the policy of the bucket', () => {
