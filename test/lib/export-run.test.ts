@@ -18,7 +18,6 @@ function walk(script: Script, options: Options = {}): Promise<Execution> {
 }
 
 const CREATED = { outcome: 'CREATED', waitSeconds: 15 };
-const PENDING = { outcome: 'PENDING', waitSeconds: 20 };
 const READY = { outcome: 'READY' };
 const STORED = { outcome: 'STORED' };
 const PUBLISHED = { outcome: 'PUBLISHED', manifestKey: 'runs/entity=leads/run=run-1/_manifest.json' };
@@ -69,23 +68,10 @@ test.each<[what: string, way: string, script: Script, input?: object]>([
   if (script.PublishFile) expect(run.output).toMatchObject({ manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
 });
 
-describe('a successful run', () => {
-  test('takes as long as its waits, and writes 45 history entries, as AWS would', async () => {
-    const run = await walk(HAPPY);
+test.each([['text'], [[1, 2]], [null]])('passes the input %j to the first step unchanged', async (input) => {
+  const run = await walk(HAPPY, { input });
 
-    expect(run.seconds).toBe(15);
-    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; five tasks with 5 each; six choices with 2 each.
-    expect(run.events).toBe(2 + 3 * 2 + 5 * 5 + 6 * 2);
-  });
-
-  test.each([['leads'], [[1, 2]], ['text'], [42], [null]])(
-    'passes the input %j to the first step unchanged',
-    async (input) => {
-      const run = await walk(HAPPY, { input });
-
-      expect(run.output).toMatchObject({ input: input ?? {}, startedAt: start });
-    },
-  );
+  expect(run.output).toMatchObject({ input: input ?? {}, startedAt: start });
 });
 
 describe('a failed run', () => {
@@ -135,10 +121,3 @@ test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
     expect(JSON.stringify(run)).not.toContain('Dana');
   },
 );
-
-test.each<[what: string, script: Script]>([
-  ['a wait that is not a whole number', { CreateExport: [{ outcome: 'CREATED', waitSeconds: 1.5 }] }],
-  ['more than 25,000 history entries', { CheckStatus: Array<object>(3000).fill({ ...PENDING, waitSeconds: 1 }) }],
-])('a run with %s is ended uncaught, as on AWS', async (_what, script) => {
-  expect(await walk({ ...HAPPY, ...script })).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
-});

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import { textTable } from '../../cli/support/text.ts';
 import { deployedBy, deployedOf, digestOf } from '../../core/config/deployed.ts';
@@ -12,9 +11,7 @@ import { allOf, oneOf } from './support/template.ts';
 
 const SCREENS = join(import.meta.dirname, '../screens');
 const json = synthesise();
-const template = Template.fromJSON(json);
 const all = (type: string, from = json) => allOf(from, type);
-const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
 
 /** The template of the example deployment with other values. */
 function templateWith(values: Record<string, unknown>) {
@@ -127,22 +124,6 @@ describe('the rules', () => {
 });
 
 describe('the stack', () => {
-  test('has the outputs by which the command finds it', () => {
-    expect(Object.keys(json.Outputs).sort()).toEqual([
-      'AlarmTopicArn',
-      'BucketName',
-      'ClientSecretId',
-      'KeptOnDestroy',
-      'LedgerTableName',
-      'SoftwareVersion',
-      'StateMachineArn',
-      'TimeZone',
-      'TokensSecretId',
-      'UndeliveredStartsUrl',
-    ]);
-    template.hasOutput('StateMachineArn', { Value: { Ref: Match.stringLikeRegexp('^ExportRunMachine') } });
-  });
-
   test('has its configuration in its metadata, in ASCII', () => {
     const { timeZone } = exampleDeployment();
     const told = { ...exampleDeployment(), zoneOffsets: offsetsNow(timeZone) };
@@ -155,32 +136,6 @@ describe('the stack', () => {
       const [[id]] = all('AWS::CloudFormation::WaitConditionHandle', each) as [[string, unknown]];
       expect(id).toBe(`Configuration${digestOf(deployedBy(each.Metadata))}`);
     }
-  });
-
-  test('has standard state machines, named after the deployment', () => {
-    const machines = allOf(synthesise(fullDeployment()), 'AWS::StepFunctions::StateMachine');
-
-    expect(
-      machines.map(([, { Properties }]) => [Properties.StateMachineName, Properties.StateMachineType ?? 'STANDARD']),
-    ).toEqual([
-      ['crm-export-example-ExportRun', 'STANDARD'],
-      ['crm-export-example-CustomerUpdates', 'STANDARD'],
-    ]);
-  });
-
-  test('logs every event of the machine without execution data, and traces it', () => {
-    const { Properties } = only('AWS::StepFunctions::StateMachine')[1];
-    const [groupId, group] = only('AWS::Logs::LogGroup', 'ExportRun');
-
-    expect(Properties.TracingConfiguration).toEqual({ Enabled: true });
-    expect(Properties.LoggingConfiguration).toMatchObject({ Level: 'ALL', IncludeExecutionData: false });
-    expect(Properties.LoggingConfiguration.Destinations).toEqual([
-      { CloudWatchLogsLogGroup: { LogGroupArn: { 'Fn::GetAtt': [groupId, 'Arn'] } } },
-    ]);
-    expect(group.Properties).toMatchObject({
-      LogGroupName: '/aws/vendedlogs/states/crm-export-example-ExportRun',
-      RetentionInDays: 365,
-    });
   });
 
   test('is far below the limits of a template', () => {

@@ -88,12 +88,6 @@ describe('the catalog', () => {
     );
   });
 
-  test('says "1 column" of one', () => {
-    const { stack } = catalogOf({ leads: { columns: 'all', tables: { hash: ['idNumber'] } } });
-
-    Annotations.fromStack(stack).hasWarning('*', Match.stringLikeRegexp('1 column of leads'));
-  });
-
   test('does not warn about an entity whose columns are listed', () => {
     const { stack } = catalogOf({ leads: { columns: NAMES, tables: SETTINGS } });
 

@@ -98,64 +98,42 @@ describe('the alarms', () => {
   });
 
   test('link the configured runbook', () => {
-    expect([...alarmsOf(allOff).keys()]).toContain('NightIncomplete');
     expect(alarmsOf(allOff).get('UndeliveredStarts')?.AlarmDescription).toContain(
       'Runbook: https://wiki.example.com/runbook#undeliveredstarts',
     );
   });
 });
 
-const RATE = { schedule: 'rate(1 day)' };
-const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
-const WITHOUT_MAIL = {
-  polling,
-  entities: {
-    leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
-    contacts: { ...RATE, polling: { deadlineSeconds: 36_001 } },
-    meetings: RATE,
-  },
-  alarms: {},
-};
+describe('the alarm NoPublishedExport', () => {
+  const RATE = { schedule: 'rate(1 day)' };
 
-describe('the alarm NoPublishedExport of an entity with rate(…) or with its own hours', () => {
-  const hours = (values: Record<string, unknown>) => {
-    const own = [...alarmsOf(synthesise(updatingDeployment(values)))].filter(([name]) =>
+  test('exists for entities with rate(…) or their own hours, and waits these hours in periods that CloudWatch allows', () => {
+    const entities = {
+      leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
+      customers: { schedule: 'cron(0 1 ? * SUN *)' },
+      meetings: { freshnessHours: 168 },
+      employers: { ...RATE, enabled: false },
+    };
+    const own = [...alarmsOf(synthesise(updatingDeployment({ entities })))].filter(([name]) =>
       name.startsWith('NoPublishedExport-'),
     );
-    for (const [, { EvaluationPeriods, DatapointsToAlarm, Period }] of own) {
-      expect(DatapointsToAlarm).toBe(EvaluationPeriods);
-      expect(EvaluationPeriods * Period, 'CloudWatch evaluates seven days').toBeLessThanOrEqual(7 * 86_400);
-    }
-    return Object.fromEntries(
-      own.map(([name, { EvaluationPeriods }]) => [name.slice('NoPublishedExport-'.length), EvaluationPeriods]),
-    );
-  };
 
-  test('exists only for those entities, and not for disabled ones', () => {
-    const entities = {
-      leads: RATE,
-      contacts: { schedule: 'cron(0 1,13 * * ? *)' },
-      customers: { schedule: 'cron(0 1 ? * SUN *)' },
-      meetings: { freshnessHours: 40 },
-      employers: { ...RATE, enabled: false },
-      workflows: { enabled: false, freshnessHours: 40 },
-    };
-
-    expect(Object.keys(hours({ entities, polling })).toSorted()).toEqual(['contacts', 'leads', 'meetings']);
-  });
-
-  test('depends on the deadline of each entity if no hours are configured', () => {
-    expect(hours(WITHOUT_MAIL)).toEqual({ leads: 49, contacts: 36, meetings: 26 });
-  });
-
-  test('uses the hours of the entity before those of the deployment', () => {
-    const entities = { leads: { freshnessHours: 1 }, contacts: RATE };
-
-    expect(hours({ polling, entities, alarms: { freshnessHours: 168 } })).toEqual({ leads: 1, contacts: 168 });
+    expect(
+      own.map(([name, { EvaluationPeriods, DatapointsToAlarm, Period }]) => [
+        name.slice('NoPublishedExport-'.length),
+        ...[EvaluationPeriods, DatapointsToAlarm, Period],
+      ]),
+    ).toEqual([
+      ['leads', 49, 49, 3600],
+      ['meetings', 168, 168, 3600],
+    ]);
   });
 
   test('warns at synthesis if the hours are shorter than a good night may take', () => {
-    const values = { polling: { ...polling, deadlineSeconds: 21_600 }, alarms: { freshnessHours: 30 } };
+    const values = {
+      polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600 },
+      alarms: { freshnessHours: 30 },
+    };
     const warned = (entities: Record<string, unknown>) =>
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
@@ -191,7 +169,7 @@ describe('the alarm topic', () => {
     ]);
     const reordered = subscriptions(synthesise(updatingDeployment({ alarms: { email } })));
     expect(reordered, 'subscriptions do not change').toEqual(both);
-    const none = subscriptions(synthesise(updatingDeployment(WITHOUT_MAIL)));
+    const none = subscriptions(synthesise(updatingDeployment({ alarms: {} })));
     expect(none, 'an address is optional').toEqual({});
   });
 });
