@@ -56,12 +56,6 @@ test('checks a CSV file in the same way, and does not cut it', async () => {
   expect(found).toMatchObject({ records: 1, lines: 3, bytes: csv.length, chunks: [] });
 });
 
-test('reports no value of a customer', async () => {
-  const text = `${line(1, { gender: 'Canary', notes: 'Canary' })}{"id":"Canary"}\nCanary\n{"Canary\n`;
-
-  expect(JSON.stringify(await validateUpdates(JSONL, bytesOf(text)))).not.toContain('Canary');
-});
-
 test('warns about a complementary plan of another fund, and does not refuse the line', async () => {
   const plan = { kupatHolim: 2, kupatHolimComplementary: 10 };
   const sentence = expect.stringMatching(/ fund .*kupatHolim/);
@@ -83,16 +77,6 @@ test('keeps the first 20 problems, and counts those of 200 fields and of all oth
   expect(first.map((problem) => problem.line)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   expect(perField.size).toBe(201);
   expect(perField.get('(others)')).toBe(800);
-});
-
-test('refuses null unless allowNull is set, and always refuses it for updateRelated', async () => {
-  const text = line(1, { email: null }) + line(2, { updateRelated: null });
-  const fieldsIn = async (rules?: { allowNull: boolean }) => [
-    ...(await validateUpdates(JSONL, bytesOf(text), rules)).problems.perField.keys(),
-  ];
-
-  expect(await fieldsIn()).toEqual(['email', 'updateRelated']);
-  expect(await fieldsIn({ allowNull: true })).toEqual(['updateRelated']);
 });
 
 /** Records on every `gap`-th line of 10 bytes, then `tail` lines without a record. */

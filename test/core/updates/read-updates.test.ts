@@ -101,17 +101,6 @@ test('reports a repeated id even if its line has another problem', async () => {
   expect((await entriesOf('jsonl', lines)).slice(1)).toMatchObject([{ field: 'id' }, { field: 'gender' }]);
 });
 
-test.each([1, 7, 65_536, 20 * MB])('reads the same entries in pieces of %i bytes', async (size) => {
-  const jsonl = Array.from(
-    { length: size < 10 ? 50 : 3000 },
-    (_, n) => `{"id":"${idOf(n)}","notes":"שלום 😀 ${n}"}\n`,
-  ).join('');
-  const entries = await allOf(readUpdates(JSONL, bytesOf(jsonl, size)));
-
-  expect(entries).toEqual(await entriesOf('jsonl', jsonl));
-  expect(entries.at(-1)).toMatchObject({ line: entries.length, record: { notes: `שלום 😀 ${entries.length - 1}` } });
-});
-
 test('closes the file when the reader stops early', async () => {
   let closed = false;
   async function* file() {
