@@ -65,7 +65,7 @@ export async function startChromium() {
 interface Message {
   id?: number;
   method?: string;
-  params?: { request?: { url: string } };
+  params?: { request?: { url: string }; entry?: { level: string } };
   result?: { result?: { value?: unknown }; data?: string };
   error?: unknown;
 }
@@ -76,13 +76,14 @@ async function connectTo(url: string) {
   socket.addEventListener('open', () => opened.resolve());
   socket.addEventListener('error', () => opened.reject(new Error('Chromium does not answer.')));
   const waiting: PromiseWithResolvers<Message['result']>[] = [];
-  /** Messages from the page's console and its content security policy. */
+  /** Errors and warnings of the page's console and of its content security policy, without notes of the browser. */
   const complaints: string[] = [];
   /** Addresses that the page requested after `Network.enable`. */
   const requests: string[] = [];
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result, error }: Message = JSON.parse(String(data));
-    if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
+    if (method === 'Runtime.exceptionThrown' || (method === 'Log.entryAdded' && params?.entry?.level !== 'info'))
+      complaints.push(JSON.stringify(params));
     if (method === 'Network.requestWillBeSent') requests.push(params?.request?.url ?? '');
     const answer = id === undefined ? undefined : waiting[id];
     if (error) answer?.reject(new Error(JSON.stringify(error)));

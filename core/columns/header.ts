@@ -179,9 +179,10 @@ function fieldTexts({ columns, fields: listed, excepted, labels, entity }: Liste
   };
 }
 
-/** The most characters in one cache; each text counts as longer than it is. A cell of Excel has at most 32,767. */
+/** The largest size of a cache, in characters. A cell of Excel has at most 32,767. */
 const MOST_REMEMBERED = 1_000_000;
-const TEXT_COSTS = 1000;
+/** The memory that an entry needs beside its text, in characters. */
+const ENTRY_COSTS = 1000;
 
 /** Judges a text once: the same labels occur in many records, and many cells of a sheet may refer to one long text. */
 export function remembered<T>(find: (text: string) => T): (text: string) => T {
@@ -190,10 +191,10 @@ export function remembered<T>(find: (text: string) => T): (text: string) => T {
   return (text) => {
     const known = cache.get(text);
     if (known !== undefined) return known;
-    size += text.length + TEXT_COSTS;
+    size += text.length + ENTRY_COSTS;
     if (size > MOST_REMEMBERED) {
       cache.clear();
-      size = text.length + TEXT_COSTS;
+      size = text.length + ENTRY_COSTS;
     }
     const found = find(text);
     cache.set(text, found);

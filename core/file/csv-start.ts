@@ -148,8 +148,8 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
 }
 
 /**
- * Finds a header in the first record or below titles: most of its cells name columns, and each title above it has fewer
- * filled cells. One title may have more, if it is no record.
+ * Finds a header in the first record or below titles. Most cells of a header name columns. Each title above it has fewer
+ * filled cells than the header; one may have as many or more if it cannot be a record.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));

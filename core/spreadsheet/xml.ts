@@ -188,7 +188,7 @@ function decoderOf(label: string): Decoder {
 
 function encodingOf(start: Uint8Array): string {
   const [first = 0, second = 0] = start;
-  // A byte order mark, or the zero of the first character.
+  // UTF-16 starts with a byte order mark, or one of the two bytes of its first character, `<`, is 0.
   if (first === 0xff || second === 0) return 'utf-16le';
   if (first === 0xfe || first === 0) return 'utf-16be';
   const declaration = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
