@@ -53,7 +53,7 @@ it.skipIf(!hasShellTools())(
 describe('docs/recipes/read_file.py', () => {
   let python: string;
   beforeAll(async () => {
-    python = await pythonWith('boto3', '');
+    python = await pythonWith('moto', '');
   });
 
   /** The records that the command prints. */

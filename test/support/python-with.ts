@@ -4,7 +4,7 @@ import { openRunRecord } from '../../local/processes/run-record.ts';
 import { CACHE, PROJECT } from './project.ts';
 
 /** Makes a Python environment, which only tests need. @param folder below test/, with requirements.txt. @returns its interpreter */
-export async function pythonWith(name: 'copies' | 'boto3' | 'pandas' | 'workbooks', folder: string): Promise<string> {
+export async function pythonWith(name: 'copies' | 'moto' | 'pandas' | 'workbooks', folder: string): Promise<string> {
   const record = await openRunRecord(CACHE);
   try {
     const requirements = join(PROJECT, 'test', folder, 'requirements.txt');
