@@ -14,10 +14,6 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
-test('without options, all seven entities are exported once', () => {
-  expect(parseOptions([], {})).toEqual({ entities: ENTITIES });
-});
-
 test('reads every option', () => {
   const args = ['--keep', '--json', '--endpoint-url', 'http://localhost:4566/', '--poll-seconds', '7', '--updates'];
   expect(parseOptions([...args, ...crm, '--port', '8400'], secret)).toEqual({

@@ -21,7 +21,6 @@ test('each package has one version, comes from the registry with a hash, and run
 
 test.each<[what: string, entry: Partial<LockedPackage>, problem: string]>([
   ['another host', { resolved: 'https://example.com/a.tgz' }, 'a comes from https://example.com/a.tgz, not from'],
-  ['plain http', { resolved: 'http://registry.npmjs.org/a.tgz' }, 'a comes from http://registry.npmjs.org/a.tgz'],
   ['a repository', { resolved: 'git+ssh://git@github.com/a/a.git#1' }, 'a comes from git+ssh:'],
   ['no hash', { integrity: undefined }, 'a has no sha512 hash'],
   ['a weak hash', { integrity: 'sha1-abc' }, 'a has no sha512 hash'],

@@ -4,16 +4,12 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { startProcess } from '../../../local/processes/processes.ts';
-import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir, tempRecord } from '../../support/project.ts';
 
 const STARTER = join(import.meta.dirname, '..', 'fixtures', 'starter.ts');
 const announcement = z.object({ pids: z.array(z.number()), tmpDir: z.string() });
-
-afterEach(() => vi.unstubAllEnvs());
 
 function ownChild(command: string, args: string[]): ChildProcess {
   const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -43,13 +39,6 @@ test('when a start is killed, its processes and files go, and no others', async 
   await eventually(async () => (await readdir(join(cacheDir, 'runs'))).length === 1);
 });
 
-test('a start that cannot make its folders leaves nothing', async () => {
-  const cacheDir = await tempDir();
-  vi.stubEnv('TMPDIR', join(cacheDir, 'none'));
-  await expect(openRunRecord(cacheDir)).rejects.toThrow('ENOENT');
-  expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
-});
-
 test('a process that has ended is forgotten: its number may be given to another group', async () => {
   const record = await tempRecord();
   const pid = ownChild('sleep', ['1000']).pid ?? 0;
@@ -58,14 +47,4 @@ test('a process that has ended is forgotten: its number may be given to another 
   await exited;
   await record.close();
   expect(isAlive(pid)).toBe(true);
-});
-
-test('a start that ends stops its processes and leaves no files', async () => {
-  const record = await tempRecord();
-  const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
-  const sleeper = await startProcess({ ...options, record });
-  await record.close();
-  expect(isAlive(sleeper.pid)).toBe(false);
-  expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
-  expect(existsSync(record.tmpDir)).toBe(false);
 });
