@@ -27,16 +27,6 @@ test('a fault affects the given calls, counted by entity, until it is removed', 
   expect((await api(...LEADS)).status).toBe(201);
 });
 
-test('a fault can answer any bytes, such as a text in another character set', async () => {
-  const sandbox = await sandboxFor();
-  const bytes = Buffer.from('"\xf9\xec\xe5\xed"', 'latin1');
-  sandbox.faults.add({ path: 'create', answer: { status: 201, base64: bytes.toString('base64') } });
-
-  const answer = await apiOf(sandbox)(...LEADS);
-
-  expect([answer.status, Buffer.from(await answer.arrayBuffer())]).toEqual([201, bytes]);
-});
-
 test('a fault affects updates of the given customers, counted by customer', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
@@ -62,31 +52,6 @@ test('a fault can apply a request and still answer an error or lose the answer',
   expect((await refresh(sandbox, refreshToken)).body.error).toBe('invalid_grant');
   expect(sandbox.ledger.calls({ kind: 'token' }).map(({ status }) => status)).toEqual([null, null, 400]);
 });
-
-test.each<Partial<FaultInput>>([{ stallAfter: 5 }, { delaySeconds: 1000 }])(
-  'an answer with %j does not delay the end of the sandbox',
-  async (effect) => {
-    const sandbox = await sandboxFor();
-    sandbox.faults.add({ path: 'token', ...effect });
-    const hanging = refresh(sandbox, sandbox.issueTokens().refreshToken);
-    hanging.catch(() => undefined);
-    await expect.poll(() => sandbox.ledger.count({ kind: 'token' })).toBe(1);
-    await sandbox.close();
-    await expect(hanging).rejects.toThrow();
-  },
-);
-
-test.each(['remove', 'clear'] as const)(
-  'a call that a fault delays is carried out once the fault is gone: %s',
-  async (way) => {
-    const sandbox = await sandboxFor();
-    const fault = sandbox.faults.add({ path: 'fields', delaySeconds: 1000 });
-    const held = apiOf(sandbox)('GET', '/leads/fields');
-    await expect.poll(() => sandbox.ledger.count({ kind: 'fields' })).toBe(1);
-    sandbox.faults[way](fault);
-    expect((await held).status).toBe(200);
-  },
-);
 
 test('a file can be cut, replaced, or get another ETag', async () => {
   const sandbox = await sandboxFor({ rows: 200 });
