@@ -160,6 +160,8 @@ test('authorize ends with what to change, and says which grant is stored', async
     expect(result.shown).not.toMatch(/hunter2|[ar]t_\d|s3cret/);
     results.push([what, result]);
   }
+  // Nobody is asked to consent without the rights to store the grant.
+  expect(results.slice(-3).map(([, { stdout }]) => stdout)).toEqual(['', '', '']);
 
   await expectResults('authorize-ends', results);
 });

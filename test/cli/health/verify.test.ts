@@ -4,6 +4,7 @@ import { broken, type Checked, holds, unknown } from '../../../cli/health/check.
 import { ALL_CHECKS, isProof } from '../../../cli/health/verify.ts';
 import { LEFT_OVERS } from '../../../cli/health/verify-temporary.ts';
 import { expectTexts } from '../../support/screen.ts';
+import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
 
@@ -18,6 +19,14 @@ test.for(['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_R
     await expectTexts('verify-unsettled', [['a stack that is not settled', stderr.replace(status, 'STATUS')]]);
   },
 );
+
+test('verify without any right names the rights of each check, and proves nothing', async () => {
+  const { cli } = await aws(denied('*'), stack());
+  const { code, stdout } = await cli('verify', '--alarm');
+
+  expect(code).toBe(1);
+  for (const { id } of ALL_CHECKS) expect(stdout).toMatch(new RegExp(`^. ${id}: .* [a-z0-9-]+:[A-Z]\\w+`, 'm'));
+});
 
 test('docs/verify.md explains every check', async () => {
   const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
