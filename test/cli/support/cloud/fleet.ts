@@ -1,12 +1,12 @@
 import { ENTITIES, type Entity } from '../../../../core/config/entities.ts';
 import { recordedNight } from '../../../support/recorded-night.ts';
-import { type Answers, answerOf, bucketRefuses, type Handler, refused, silent, xml } from './answers.ts';
+import { type Answers, answerOf, bucketRefuses, type Handler, silent, xml } from './answers.ts';
 import { bucket } from './bucket.ts';
 import type { Call } from './call.ts';
 import { type Execution, executions } from './executions.ts';
 import { publishTo } from './publication.ts';
 import { rules } from './rules.ts';
-import { type Configuration, configured, halfStack, machineOf, stack, stackMember } from './stack.ts';
+import { configured, halfStack, machineOf, stack, stackMember } from './stack.ts';
 import { answersOf, newWorld, type Part, type World } from './world.ts';
 
 /** The start of the failed runs. */
@@ -25,8 +25,6 @@ export interface FakeDeployment {
   /** Entities whose rule was deleted. */
   gone?: Entity[];
   alarms?: string[];
-  /** The deployed configuration; by default all nights begin at 01:00 UTC. */
-  configuration?: Configuration;
   /**
    * The fault: half deployed; the bucket refuses; the stack never answers; deleted last week; an update that did not
    * end.
@@ -35,11 +33,12 @@ export interface FakeDeployment {
 }
 
 const STATUS: Record<string, string> = { deleted: 'DELETE_COMPLETE', 'rolling back': 'UPDATE_ROLLBACK_FAILED' };
-const PAGE = 20;
-const AT_ONCE = { spreadMinutes: 0 };
-/** The default: a run may take six hours. */
-const POLLING = { deadlineSeconds: 21_600, largestWaitSeconds: 300 };
-const USUAL = configured({ nightly: AT_ONCE, polling: POLLING });
+const PAGE = 5;
+/** All nights begin at 01:00 UTC, and a run may take six hours. */
+const USUAL = configured({
+  nightly: { spreadMinutes: 0 },
+  polling: { deadlineSeconds: 21_600, largestWaitSeconds: 300 },
+});
 const stackOf = (name: string) => `crm-export-${name}`;
 const topicOf = (name: string) => `arn:aws:sns:us-east-1:000000000000:${stackOf(name)}-topic`;
 
@@ -48,7 +47,7 @@ export function fleet(all: FakeDeployment[]): Part[] {
   const listed = [{ name: 'CDKToolkit', status: 'UPDATE_COMPLETE' }, ...all.map(summaryOf)];
   const alarms = all.flatMap(({ name, alarms = [] }) => alarms.map((alarm) => alarmOf(name, alarm)));
   const parts = new Map(all.map((one) => [one.name, partsOf(one)]));
-  const ofOne: Handler = (call) => answerOf(call, parts.get(nameOf(call)) ?? STRANGER);
+  const ofOne: Handler = (call) => answerOf(call, parts.get(nameOf(call)) ?? []);
   return [
     {
       ListStacks: ({ input }) => stackPage(listed, Number(input.NextToken ?? 0)),
@@ -68,11 +67,6 @@ function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, Nam
 
 const NAME_IN = new RegExp(`crm-export-(.+?)(-ExportRun.*|-(${ENTITIES.join('|')}))?$`);
 
-const STRANGER: Answers[] = [
-  { DescribeStacks: ({ input }) => refused('ValidationError', `Stack with id ${input.StackName} does not exist`) },
-  { '*': refused('AccessDeniedException', 'no') },
-];
-
 function summaryOf({ name, trouble }: FakeDeployment) {
   return { name: stackOf(name), status: STATUS[trouble ?? ''] ?? 'UPDATE_COMPLETE' };
 }
@@ -85,7 +79,7 @@ function stackPage(all: { name: string; status: string }[], from: number) {
 }
 
 function partsOf(one: FakeDeployment): Answers[] {
-  const { name, configuration, failed = {}, published = {}, recorded, paused, gone, trouble } = one;
+  const { name, failed = {}, published = {}, recorded, paused, gone, trouble } = one;
   if (trouble === 'half') return [halfStack()];
   const world = newWorld();
   for (const [entity, startedAt] of Object.entries(published)) publishNight(world, entity as Entity, startedAt);
@@ -95,8 +89,11 @@ function partsOf(one: FakeDeployment): Answers[] {
   }
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
   const parts = [
-    stack(outputsOf(one), STATUS[trouble ?? '']),
-    configuration ? configured({ nightly: AT_ONCE, polling: POLLING, ...configuration }) : USUAL,
+    stack(
+      { StateMachineArn: machineOf(name), BucketName: stackOf(name), AlarmTopicArn: topicOf(name) },
+      STATUS[trouble ?? ''],
+    ),
+    USUAL,
     executions(runs, { machine: machineOf(name) }),
     rules({ paused, gone }, name),
   ];
@@ -109,18 +106,7 @@ function partsOf(one: FakeDeployment): Answers[] {
 
 function publishNight(world: World, entity: Entity, startedAt: string): void {
   const date = startedAt.slice(0, 10);
-  publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt, softwareVersion: '0.1.0' } });
-}
-
-function outputsOf({ name, configuration }: FakeDeployment): Record<string, string> {
-  return {
-    StateMachineArn: machineOf(name),
-    BucketName: stackOf(name),
-    AlarmTopicArn: topicOf(name),
-    TimeZone: configuration?.timeZone ?? 'UTC',
-    SoftwareVersion: '0.1.0',
-    UndeliveredStartsUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/undelivered-starts',
-  };
+  publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt } });
 }
 
 /** Distinguishes the alarms of deployments with the same prefix by their topics. */
