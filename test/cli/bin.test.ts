@@ -43,6 +43,14 @@ test("a linked command runs with the checkout's own Node, and passes on argument
   expect(stdout).toMatch(/\/cli\/main\.ts list --reason two words\n$/);
 });
 
+test('a linked command is called crm-export in messages, unless npx has started it', async () => {
+  const command = await linked('echo "name: $CRM_EXPORT_COMMAND"');
+  const byNpx = { PATH: process.env.PATH, npm_command: 'exec' };
+
+  expect(start(command).stdout).toBe('name: crm-export\n');
+  expect(spawnSync(process.execPath, [command], { encoding: 'utf8', env: byNpx }).stdout).toBe('name: \n');
+});
+
 test('a signal that comes twice is passed on once, and the exit code is that of the command', async () => {
   const mayEnd = join(await tempDir(), 'may-end');
   const atFirst = `trap "echo again" INT; echo first; until [ -e ${mayEnd} ]; do sleep 0.05; done; exit 130`;
