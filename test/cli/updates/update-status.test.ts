@@ -9,17 +9,7 @@ import { expectResults } from '../../support/screen.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
 import type { CliResult } from '../support/run-cli.ts';
-import {
-  atFirst,
-  failedLine,
-  fileOf,
-  idOf,
-  jsonl,
-  lineOutcome,
-  people,
-  STOPPED,
-  withBatch,
-} from '../support/sent-batch.ts';
+import { atFirst, failedLine, fileOf, jsonl, lineOutcome, people, STOPPED, withBatch } from '../support/sent-batch.ts';
 
 clockAt('2026-11-30T12:00:00.000Z');
 beforeEach(() => shortWaits());
@@ -109,16 +99,6 @@ test('--failed-to writes the lines not applied, for the owner only, as a file th
   expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
-});
-
-test('--failed-to writes JSON Lines even if CSV was sent', async () => {
-  const { cli, batches } = await updatingCloud({ lineOutcome });
-  const rows = people(9).map(({ id, city }) => `${id},"${city}, ש"\n`);
-  await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
-  const file = await failedFile();
-  await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file);
-
-  expect(await readFile(file, 'utf8')).toBe(jsonl([1, 5].map((n) => ({ id: idOf(n), city: `Haifa ${n}, ש` }))));
 });
 
 test('--failed-to of a resumed batch leaves out lines that were applied since', async () => {

@@ -1,11 +1,11 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run.ts';
-import { progressText, uploadInput } from '../../../cli/updates/update.ts';
+import { uploadInput } from '../../../cli/updates/update.ts';
 import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
-import { noCounts } from '../../../core/batch/batch-results.ts';
 import { configurationFile } from '../../../core/config/configuration.ts';
 import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { clockAt } from '../../support/clock.ts';
@@ -87,12 +87,13 @@ test('shows requests, progress, the first lines that were not applied, and what 
   const results: [string, CliResult][] = [
     ['a dry run', await runCli('update', file, ...dryRun, '--configuration', await nullsAllowed())],
     ['two customers', await sending({}, jsonl(people(2)))],
+    ['a deprecated field', await sending({}, jsonl([{ id: idOf(1), customFields: {} }]))],
     ['lines that were not applied', await sending({ lineOutcome }, jsonl(people(150)))],
     ['a customer that does not exist', await sending({ lineOutcome: (n) => (n === 2 ? gone : {}) }, jsonl(people(3)))],
     ['a batch that ends without a summary', await sending({ crash: DIED }, jsonl(people(10)))],
   ];
 
-  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 1, 1, 1]);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0, 1, 1, 1]);
   expect(results.map(([, { shown }]) => shown).join()).not.toMatch(/3f2504e0-|Haifa/);
   await expectResults('update', results);
 });
@@ -265,6 +266,26 @@ test('resume of a stopped batch waits for results of its functions, and does not
   await expectTexts('update-waits', [['a function may still send one part', text]]);
 });
 
+test('resume is refused if another batch starts while its question waits', async () => {
+  const UNKNOWN = { outcome: 'UNKNOWN', error: 'CrmUnavailable', status: null } as const;
+  const { cli, first, batches, objects } = await withBatch({ lineOutcome: () => UNKNOWN });
+  async function* yes() {
+    const input = JSON.stringify({ file: 'updates/later/input.jsonl' });
+    const startedAt = (batches.get(first)?.startedAt ?? 0) + 1;
+    batches.set('later', { name: 'later', batch: 'later', input, looks: 1000, startedAt });
+    objects.set('updates/later/_started.json', Buffer.from('{"execution":"later"}'));
+    yield 'y\n';
+  }
+  vi.spyOn(process, 'stdin', 'get').mockReturnValue(Object.assign(Readable.from(yes()), { isTTY: true }) as never);
+
+  const { code, stderr } = await cli('update', '--resume', first);
+
+  expect({ code, stderr, batches: [...batches.keys()] }).toEqual({
+    ...{ code: 2, stderr: expect.stringContaining('Send? [y/N]'), batches: [first, 'later'] },
+  });
+  expect(stderr).toContain(': later. ');
+});
+
 test('two simultaneous resumes of a batch start one batch', async () => {
   const { cli, batches, first } = await withBatch({ lineOutcome: atFirst, looks: 4 }, jsonl(people(25)));
 
@@ -311,12 +332,4 @@ test('resume sends the remaining lines unchanged, if the configuration still all
   expect((await resume()).code).toBe(0);
 
   expect(sent(`${first}-r2`)).toBe('\n'.repeat(6) + jsonl(records.slice(6, 7)));
-});
-
-test.each([
-  [{}, 0, '0 of 1,000 lines (0 %)'],
-  [{ APPLIED: 999 }, 10, '999 of 1,000 lines (99 %), 99.9 a second'],
-  [{ APPLIED: 8, REJECTED: 500, UNKNOWN: 1 }, 10, '509 of 1,000 lines (50 %), 50.9 a second; 500 REJECTED, 1 UNKNOWN'],
-])('progress of a batch shows lines, percent, rate and lines that were not applied: %j', (counts, seconds, text) => {
-  expect(progressText({ ...noCounts(), ...counts }, 1000, seconds)).toBe(text);
 });
