@@ -60,15 +60,6 @@ test('on a full disk, the download fails, and leaves no file with its final name
   ]);
 });
 
-test('to a pipe whose reader ends early, the output is reported as unusable', async () => {
-  const { args } = await setting();
-
-  expect(await inShell('set -o pipefail; "$@" -o - | true', args)).toMatchObject({
-    code: 1,
-    stderr: 'Unusable output: the program that read the file stopped before the end.\n',
-  });
-});
-
 /** What happens to the part before or during a download, the exit code, and what is in the folder afterwards. */
 const FAULTS: [what: string, when: 'before' | 'during', fault: (path: string) => void, code: number, left: string[]][] =
   [

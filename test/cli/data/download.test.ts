@@ -47,14 +47,6 @@ test('resumes an earlier attempt from the byte where its part ends', async () =>
   expect(gets()).toEqual([`GetObject ${FILE} bytes=100000-${CONTENT.length - 1}`]);
 });
 
-test('checks a complete part without another request', async () => {
-  const { download, path, gets } = await setting();
-  await writeFile(`${path}.part`, CONTENT);
-  expect(await download()).toBe(CONTENT.length);
-  expect(gets()).toEqual([]);
-  expect(await readFile(path)).toEqual(CONTENT);
-});
-
 test.each([
   ['of another file', Buffer.alloc(5000, 'x')],
   ['longer than the file', Buffer.alloc(CONTENT.length + 1, 'x')],
@@ -103,10 +95,9 @@ test('downloads an empty file', async () => {
   expect((await stat(path)).size).toBe(0);
 });
 
-test('replaces an existing file only with --force, and fetches no byte without it', async () => {
-  const { path, target, manifest, download, gets } = await setting();
+test('replaces an existing file with --force', async () => {
+  const { path, target, manifest } = await setting();
   await writeFile(path, 'mine');
-  expect([await endOf(download()), gets()]).toMatchObject([{ exitCode: 2 }, []]);
   await downloadTo(target, manifest, path, { ...options, force: true });
   expect(await readFile(path)).toEqual(CONTENT);
 });

@@ -26,9 +26,9 @@ const NIGHTS: [run: string, date: string, rows: string[], settings: FeedSettings
   ['n5', '2026-11-21', ['1,A,z,t4', '5,e,x,t4', ',k,x,t1', ',k,x,t1', '7,p,x,t1'], OTHER],
 ];
 
-async function runsOf(nights: typeof NIGHTS) {
+async function nights() {
   const world = await feedNights();
-  for (const [execution, date, rows, settings] of nights) {
+  for (const [execution, date, rows, settings] of NIGHTS) {
     const startedAt = `${date}T0${execution.slice(1)}:00:00.000Z`;
     const deps = world.depsOf(settings, startedAt);
     const bytes = `${[COLUMNS, ...rows].join('\n')}\n`;
@@ -48,15 +48,14 @@ afterAll(() => rmSync(read, { recursive: true }));
 /** A folder with the objects that readers have after these runs. */
 let bucket: string | undefined;
 
-/** DuckDB with a folder of the readers' objects. @param gone runs whose feeds have expired */
-async function reader(gone: string[] = []) {
+/** DuckDB with a folder of the readers' objects. */
+async function reader() {
   if (bucket === undefined) {
     bucket = join(read, 'all');
-    (await runsOf(NIGHTS)).copyTo(bucket);
+    (await nights()).copyTo(bucket);
   }
   const own = await mkdtemp(join(read, 'own-'));
-  const expired = (path: string) => gone.some((run) => path.includes(`run=${run}/`));
-  await cp(bucket, own, { recursive: true, filter: (path) => !expired(`${path}/`) });
+  await cp(bucket, own, { recursive: true });
   const duckdb = await openDuckDb(own);
   onTestFinished(duckdb.close);
   const recipe = (name: Parameters<typeof feedRecipe>[0], since = '2026-11-19') =>
@@ -123,22 +122,6 @@ test('the recipe reads the feeds of a chain in order, and skips a feed that is n
   ]);
 });
 
-test('the recipe follows the chain over numbers that a snapshot skips', async () => {
-  const { bucket, duckdb, recipe } = await reader();
-  const records = ['date=2026-11-20/run=n3', 'date=2026-11-21/run=n4', 'date=2026-11-21/run=n5'];
-  for (const name of [...records.map((run) => `${run}/_feed.json`), 'head.json']) {
-    const file = join(bucket, 'changes/entity=leads', name);
-    const stored = JSON.parse(readFileSync(file, 'utf8'));
-    writeFileSync(file, JSON.stringify({ ...stored, sequence: stored.sequence + 1 }));
-  }
-
-  await recipe('chain');
-
-  const chain = await duckdb.rows('SELECT sequence, replaced FROM chain ORDER BY sequence');
-  expect(chain.map(([sequence]) => sequence)).toEqual(['1', '2', '4', '5', '6']);
-  expect(chain.map(([, replaced]) => replaced)).toEqual(['4', '4', null, null, null]);
-});
-
 test('the feeds folded together equal the newest table, and the recipe detects a missing feed', async () => {
   const { duckdb, recipe } = await reader();
   await recipe('chain');
@@ -176,65 +159,6 @@ test('the history has each version of a row with its dates, also across a snapsh
     ['went', '3,c,x'],
     ['came', '5,e,x'],
     ['went', '7,r,x'],
-  ]);
-});
-
-test('if no snapshot is kept, the history starts at the oldest feed, and its tables are right', async () => {
-  const { duckdb, recipe } = await reader(['n1', 'n2', 'n3']);
-  await recipe('chain');
-  await recipe('start');
-  await recipe('start');
-  await recipe('history');
-
-  expect(await duckdb.rows(tableAt('2026-11-20'))).toEqual(rowsOf('n3'));
-  expect(await duckdb.rows(tableAt('2026-11-21'))).toEqual(rowsOf('n5'));
-});
-
-/** DuckDB with a folder of these runs alone. A reader may adapt the recipes. */
-async function readerOf(nights: typeof NIGHTS) {
-  const own = await mkdtemp(join(read, 'other-'));
-  (await runsOf(nights)).copyTo(join(own, 'bucket'));
-  const duckdb = await openDuckDb(own);
-  onTestFinished(duckdb.close);
-  const recipe = (name: Parameters<typeof feedRecipe>[0], edit = (text: string) => text) =>
-    duckdb.rows(edit(feedRecipe(name, { bucket: join(own, 'bucket') })));
-  return { duckdb, recipe };
-}
-
-test('the history keeps deleted rows unless it leaves out every column that was once ignored', async () => {
-  const noted = { ...SETTINGS, changes: { ...SETTINGS.changes, ignore: ['status', 'updatedAt'] } };
-  const { duckdb, recipe } = await readerOf([
-    ['n1', '2026-11-18', ['1,a,x,t'], noted],
-    ['n2', '2026-11-19', ['1,a,y,t'], noted],
-    ['n3', '2026-11-20', ['1,b,y,t'], noted],
-  ]);
-  const standing = () => duckdb.rows('SELECT name, valid_from::TEXT FROM history WHERE valid_to IS NULL ORDER BY ALL');
-  await recipe('chain');
-
-  await recipe('history');
-  expect(await standing()).toEqual([
-    ['a', '2026-11-18'],
-    ['b', '2026-11-20'],
-  ]);
-  await recipe('history', (text) => text.replace(', updatedat)', ', updatedat, status)'));
-  expect(await standing()).toEqual([['b', '2026-11-20']]);
-});
-
-test('feeds whose column types cannot be unified are read from the change on', async () => {
-  const typed = (status: string) => ({ ...SETTINGS, tables: { columns: { status } } });
-  const { duckdb, recipe } = await readerOf([
-    ['n1', '2026-11-18', ['1,a,7,t'], typed('integer')],
-    ['n2', '2026-11-19', ['1,a,2026-01-01,t'], typed('date')],
-    ['n3', '2026-11-20', ['1,b,2026-01-01,t'], typed('date')],
-  ]);
-
-  await expect(recipe('chain')).rejects.toThrow('"status"');
-  await recipe('chain', (text) => text.replace('min(sequence) FROM', 'max(sequence) FROM'));
-  await recipe('history');
-
-  expect(await duckdb.rows('SELECT name, valid_from::TEXT, valid_to::TEXT FROM history ORDER BY ALL')).toEqual([
-    ['a', '2026-11-19', '2026-11-20'],
-    ['b', '2026-11-20', null],
   ]);
 });
 

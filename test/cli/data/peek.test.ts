@@ -60,11 +60,6 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
   },
 );
 
-test('peek shows the first rows of a CSV file alone in a zip archive', async () => {
-  const { rows } = await setting(zipOfTexts({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
-  expect(await rows()).toEqual([['1', 'a']]);
-});
-
 test('peek says which columns a file has, or why it cannot be read', async () => {
   const workbook = smallWorkbook([
     ['id', 'name'],

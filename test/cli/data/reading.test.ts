@@ -9,7 +9,6 @@ import { tableKey } from '../../../core/table/stored-table.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
 import { tempDir } from '../../support/project.ts';
-import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -101,30 +100,6 @@ describe('the recipe for DuckDB', () => {
     writeFileSync(path, execFileSync('iconv', [...command.split(' '), path]));
 
     expect((await queried(path)).rows).toEqual(rows);
-  });
-
-  test.each([
-    ['line breaks of two kinds', 'id,name\r\n1,a\n2,b\n'],
-    ['a longer first row', 'id,name\n1,a,x\n2,b\n'],
-    ['an empty cell beyond the header', 'id,name\n1,a,\n2,b\n'],
-  ])('reads every id of a file with %s in its column, or fails', async (_, content) => {
-    const path = await downloaded('DuckDB', content);
-
-    const read = await queried(path).catch((error: Error) => error);
-
-    if (!(read instanceof Error)) expect(read.rows.map(([id]) => id)).toEqual(['1', '2']);
-  });
-});
-
-describe('the recipe for Excel', () => {
-  test('downloads a workbook with unchanged texts', async () => {
-    const path = await downloaded('Excel', 'id,phone\n1,+972501234567\n2,=1+1\n');
-
-    expect((await readWorkbook(readFileSync(path), ['id', 'phone'])).records).toEqual([
-      ['id', 'phone'],
-      ['1', '+972501234567'],
-      ['2', '=1+1'],
-    ]);
   });
 });
 
