@@ -1,15 +1,13 @@
-import { parseHTML } from 'linkedom';
 import { describe, expect, test, vi } from 'vitest';
-import { allText, type Status, statusSchema, statusText } from '../../../cli/night/night-status.ts';
+import { type Status, statusSchema, statusText } from '../../../cli/night/night-status.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
-import { expectResults, expectScreen, expectTexts } from '../../support/screen.ts';
+import { expectResults, expectScreen } from '../../support/screen.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { grant as grantOf, storedTokens } from '../support/cloud/grant.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, OUTPUTS } from '../support/cloud/stack.ts';
@@ -59,16 +57,6 @@ test.each<[boolean, Entity[]]>([
 
   const { stdout } = await cli('status', '--json');
   expect(statusSchema.parse(JSON.parse(stdout)).night).toEqual({ date: NIGHT, revision: 3, complete, lacking });
-});
-
-test('reports the record of the night even if a weekly entity has another date', async () => {
-  const weekly = configured({ entities: { leads: { schedule: 'cron(0 1 ? * WED *)' } } });
-  const { cli, objects } = await deployed({ ...whole, leads: '2026-11-18' }, weekly);
-  const [key, night] = recordedNight(NIGHT, ['contacts']);
-  objects.set(key, Buffer.from(night));
-
-  const { stdout } = await cli('status', '--json');
-  expect(JSON.parse(stdout).night).toEqual({ date: NIGHT, revision: 3, complete: false, lacking: ['contacts'] });
 });
 
 test('shows a complete night with its files, the grant and the next start', async () => {
@@ -197,29 +185,6 @@ describe('after a complete night', () => {
 
     expect((await cloud.cli('status')).code).toBe(0);
   });
-
-  test('the report has the headline of status if the grant cannot be used', async () => {
-    const { cli } = await deployed(whole, grant(DEAD));
-
-    const { code, stdout } = await cli('status');
-
-    expect(code).toBe(1);
-    const page = parseHTML((await cli('report', '-o', '-')).stdout).document;
-    expect(page.querySelector('h1')?.textContent).toBe(stdout.split('\n')[0]?.replace(' ', ''));
-    expect(page.querySelector('.warning')?.textContent).toMatch(/^Grant: /);
-  });
-
-  test.each<[string, typeof whole, Part[]]>([
-    ['published', whole, []],
-    ['failed', {}, [executions([failed('leads', 'CrmUnavailable')])]],
-  ])('warns of a clock that is a day behind a run that %s', async (_, published, parts) => {
-    vi.setSystemTime('2026-11-19T07:00:00Z');
-    const { cli } = await deployed(published, ...parts);
-
-    const { warnings } = JSON.parse((await cli('status', '--json')).stdout);
-    expect(warnings).toHaveLength(1);
-    expect((await cli('report', '-o', '-')).stdout).toContain(`<p class="warning">${warnings[0]}`);
-  });
 });
 
 /** Before the first night, a person has started a run. */
@@ -233,40 +198,22 @@ async function firstNight() {
   return cloud;
 }
 
-describe('on a terminal', () => {
-  const place = { deployment: 'prod' };
-  const row = { entity: 'leads', date: NIGHT, run: 'x', rule: 'on', readers: null, failedSince: null } as const;
+test('on a terminal, a missing entity is red, and a published one is green', () => {
+  vi.stubEnv('NO_COLOR', undefined);
+  const row = { date: NIGHT, run: 'x', rule: 'on', readers: null, failedSince: null } as const;
+  const bad = { state: 'failed', missing: true, error: 'ReauthorizationRequired', advice: 'do this' } as const;
+  const good = { state: 'published', missing: false, error: null, advice: null } as const;
   const status: Status = {
     ...{ deployment: 'prod', madeAt: `${NIGHT}T07:00:00Z`, ok: false, headline: 'Last night: 1 of 7 missing: leads' },
-    entities: ENTITIES.map((entity) => ({
-      ...{ ...row, entity, state: 'published', missing: false, error: null, advice: null },
-      readers: { date: NIGHT, run: 'x', startedAt: LAST_NIGHT, hours: 6 },
-    })),
+    entities: [
+      { ...row, ...bad, entity: 'leads' },
+      { ...row, ...good, entity: 'contacts' },
+    ],
     ...{ night: null, alarms: null, grant: null, nextStart: null, warnings: [] },
   };
-  const bad = { ...row, state: 'failed', missing: true, error: 'ReauthorizationRequired', advice: 'do this' } as const;
-  const screen = () => statusText({ ...status, entities: [bad, ...status.entities.slice(1)] }, place, { isTTY: true });
 
-  test('prints missing entities in red', () => {
-    vi.stubEnv('NO_COLOR', undefined);
+  const screen = statusText(status, { deployment: 'prod' }, { isTTY: true });
 
-    expect(screen()).toContain('\u001b[31m  ✕ leads');
-    expect(screen()).toContain('\u001b[32m  ✓ contacts');
-  });
-
-  test('reports alarms that could not be read, for one deployment and for all', async () => {
-    const found: Status = { ...status, warnings: ['Access is denied.'] };
-
-    await expectTexts('status-unknown-alarms', [
-      ['one deployment', statusText({ ...found, entities: [] }, place, {})],
-      ['all deployments', allText([{ deployment: 'prod', found, why: null }], {})],
-    ]);
-  });
-
-  test('fits into 80 columns without colour', () => {
-    vi.stubEnv('NO_COLOR', '1');
-
-    const lines = screen().split('\n');
-    expect(lines.filter((line) => line.length > 80 || line.includes('\u001b'))).toEqual([]);
-  });
+  expect(screen).toContain('\u001b[31m  ✕ leads');
+  expect(screen).toContain('\u001b[32m  ✓ contacts');
 });

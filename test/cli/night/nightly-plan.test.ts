@@ -71,13 +71,6 @@ test('plan shows the request, the next starts and the checks, or the path of a w
   await expectResults('plans', await Promise.all([...plans, ...deployed]));
 });
 
-test('one empty line separates the entities, and none ends the output', async () => {
-  const { stdout } = await plan({}, 'leads', 'contacts');
-
-  expect(stdout.split(/\n{2}/).map((text) => text.split(' ')[0])).toEqual(['leads', 'contacts']);
-  expect(stdout).toMatch(/\S\n$/);
-});
-
 test('prints one line for each entity, all for the same date', async () => {
   const { stdout } = await plan({}, '--json');
 

@@ -60,20 +60,11 @@ const NIGHTS: [what: string, facts: Facts][] = [
     },
   ],
   [
-    'in the middle of a night',
-    {
-      ...{ ...midNight, published: leadsAlone },
-      attempts: [failed({ ...begun, outcome: 'running', status: 'RUNNING', error: null })],
-    },
-  ],
-  [
     'in the middle of a night, one entity has failed',
     { ...midNight, published: leadsAlone, attempts: [failed(begun)] },
   ],
   ['starts before and after midnight, at night', { ...eveningLeads, now: new Date('2026-11-21T01:30:00Z') }],
   ['a failure of last evening', eveningFailure],
-  ['a failure of last evening, in a report of one night', { ...eveningFailure, nights: 1 }],
-  ['a night over midnight', { ...overMidnight, published: publishedIf((entity, date) => date <= dateOver(entity)) }],
   [
     'a night over midnight, without leads',
     {
@@ -122,23 +113,6 @@ test('the report answers whether the last night worked, at any time of any night
     'nights',
     NIGHTS.map(([what, facts]) => [what, lastNightText(facts)]),
   );
-});
-
-test('does not count a date without a start, as at a clock change, as missing', () => {
-  const configured = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
-  const published = month.published.slice(0, 1).map((manifest) => ({
-    ...{ ...manifest, startedAt: '2026-03-01T21:30:00.000Z' },
-    run: { ...manifest.run, entity: 'leads' as const, date: '2026-03-01' },
-  }));
-  const at = (date: string, now: string) => {
-    const [leads] = nightsOf({ ...month, configured, published, now: new Date(now) }).rows;
-    return leads?.cells.find((cell) => cell.date === date)?.outcome;
-  };
-  expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
-  expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
-  expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('notStarted');
-  // Two starts: of 24 October, 21:30 UTC, and of 25 October.
-  expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('notStarted');
 });
 
 test('shows no missing nights between an early date that was filled later and the first night', () => {
