@@ -12,14 +12,6 @@ const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
 const filteredBy = (value: unknown) =>
   configured({ entities: { leads: { filters: [{ field: 'createdAt', value }] } } });
 
-test('a plan that depends on the date is accepted', async () => {
-  const { cli } = await awsWithTarget(filteredBy({ $date: 'day' }));
-
-  const { code, stderr } = await cli('backfill', ...MARCH, '--dry-run');
-
-  expect(code, stderr).toBe(0);
-});
-
 const running = (name: string, input: object) => ({
   name,
   status: 'RUNNING',
@@ -119,18 +111,6 @@ test('a failed run does not stop the runs of other dates, and is reported at the
   await expectTexts('backfill-failed', [['a failed run between others', stderr]]);
 });
 
-test('a denied call ends the backfill at once, with the command to continue', async () => {
-  const cloud = await awsWithTarget(denied('StartExecution'));
-  const args = [...MARCH, '--same-data', '--concurrency', '1'];
-
-  const { code, stdout } = await cloud.cli('backfill', ...args, '--json');
-
-  expect(code).toBe(3);
-  expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
-  const document = { ok: false, entity: 'leads', error: expect.any(String) };
-  expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
-});
-
 test('each refusal of a backfill has a sentence, and no run starts', async () => {
   const { cli, asked } = await awsWithTarget(filteredBy('2026-03-01'), stack({ TimeZone: 'Asia/Jerusalem' }));
   const { cli: denying } = await awsWithTarget(denied('StartExecution'));
@@ -150,16 +130,6 @@ test('a range contains every date, across months, years and a leap day', () => {
   expect(datesBetween('2025-12-31', '2026-01-01')).toEqual(['2025-12-31', '2026-01-01']);
   expect(datesBetween('2026-01-01', '2026-01-01')).toEqual(['2026-01-01']);
   expect(datesBetween('2000-01-01', '2026-11-22')).toHaveLength(9823);
-});
-
-test('a date published after the listing is not started', async () => {
-  const cloud = await awsWithTarget();
-  cloud.publish({ date: '2026-03-01' });
-
-  const changes = Readable.from(fillDate(cloud.target, 'leads', '2026-03-01', new AbortController().signal));
-
-  expect(await changes.toArray()).toEqual([{ state: 'published' }]);
-  expect(cloud.asked).not.toContain('StartExecution');
 });
 
 test('after Ctrl-C, no run starts', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EnteredState, startRun, waitingOf } from '../../../cli/runs/executions.ts';
+import { type EnteredState, startRun } from '../../../cli/runs/executions.ts';
 import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
@@ -92,25 +92,15 @@ test('followRun reports the states of a run from its start to its end', async ()
     ['ExportPublished', 'SUCCEEDED', 3],
   ]);
   expect(report).toMatchObject({
-    entity: 'leads',
-    executionArn: ARN,
-    status: 'SUCCEEDED',
-    error: null,
-    cause: null,
+    run: 'leads-1',
+    outcome: 'published',
     exportId: EXPORT_ID,
     key: file.key,
     manifestKey,
-    bytes: 12,
     rows: 7,
     warningCount: 2,
     checks: 3,
     seconds: 12.3,
-    run: 'leads-1',
-    what: 'export',
-    of: null,
-    outcome: 'published',
-    needsPerson: false,
-    table: null,
   });
   expect(runSchema.parse(report)).toEqual(report);
 });
@@ -136,12 +126,6 @@ test('progress prints one line for each change of state, with the reason of a wa
   see('ExportPublished', 14, { checks: 2 }, 'SUCCEEDED');
 
   await expectTexts('progress', [['a run', lines.join('\n')]]);
-});
-
-test('a run that has entered another state, or no state that can be read, does not wait', () => {
-  const at = new Date();
-  expect(waitingOf({ name: 'CheckStatus', at, state: runState({ run }) })).toBeNull();
-  expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeNull();
 });
 
 test('followRun reads the history only at the end if nobody is shown the progress', async () => {

@@ -56,19 +56,6 @@ test('a run is joined with its manifest; a failed run has its error and the date
   expect(await listRuns(cloud.target, { ...silent, entities: ['contacts'] })).toEqual([]);
 });
 
-test('the later of two runs of a date is current', async () => {
-  const cloud = await awsWithTarget(executions(['c', 'b', 'a'].map((name) => execution(name))));
-  cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
-  cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
-  cloud.publish({ date: '2026-11-20', execution: 'c' });
-  const runs = await listRuns(cloud.target, silent);
-  expect(runs.map(({ run, standing }) => [run, standing])).toEqual([
-    ['c', 'latest'],
-    ['b', 'current'],
-    ['a', 'superseded'],
-  ]);
-});
-
 test('a run that failed after its manifest but before the pointers replaces no other run', async () => {
   const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
   const ran = [execution('leads-later'), execution('leads-again', failed), execution('leads-night')];
@@ -126,14 +113,6 @@ async function listed({ target }: Awaited<ReturnType<typeof awsWithTarget>>) {
   const runs = await listRuns(target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   return { runs, warnings: told.sort().join('\n') };
 }
-
-test('a run with a manifest is not described again', async () => {
-  const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
-  const cloud = await awsWithTarget(executions(names.map((name) => execution(name))));
-  for (const name of names) cloud.publish({ execution: name });
-  expect(await listRuns(cloud.target, silent)).toHaveLength(40);
-  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toEqual([]);
-});
 
 const row = aRun({
   date: '2026-11-20',
@@ -209,14 +188,3 @@ async function aNight() {
   publish(again, 'leads', 1240, ['One.']);
   return cloud;
 }
-
-test('with "running", lists only runs under way', async () => {
-  const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
-  const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
-  const runs = [execution('c', running), execution('b', failed), execution('a')];
-  const cloud = await awsWithTarget(executions(runs));
-  cloud.publish({ execution: 'a' });
-  const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
-  expect(await names({})).toEqual(['c', 'b', 'a']);
-  expect(await names({ running: true })).toEqual(['c']);
-});

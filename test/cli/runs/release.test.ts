@@ -59,19 +59,6 @@ test('sets newNormal in the input for --new-normal, and finds the run by its ent
   expect(started).toMatchObject([{ release: 'leads-night', newNormal: true }]);
 });
 
-test.each(['{"schemaVersion":1,"execution":"leads-old"}', '{}'])(
-  'warns of a pointer that reads %s',
-  async (pointer) => {
-    const { release, started, objects } = await cloudWith(stopped());
-    objects.set('published/entity=leads/latest.json', Buffer.from(pointer));
-
-    const { code, stderr } = await release('leads-night', '--reason', 'Holidays');
-
-    expect({ code, started: started.length }, stderr).toEqual({ code: 0, started: 1 });
-    expect(stderr).toContain('The object published/entity=leads/latest.json ');
-  },
-);
-
 test('refuses in one sentence a run that cannot be released, and starts no execution', async () => {
   const rows: [what: string, ManifestChanges | null, Partial<Execution>?][] = [
     ['under way', null, { status: 'RUNNING' }],

@@ -13,7 +13,7 @@ import {
 } from '../../../cli/runs/run.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { type ManifestChanges, stoppedBy } from '../../support/manifests.ts';
-import { expectResults, expectTexts } from '../../support/screen.ts';
+import { expectResults } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -68,13 +68,6 @@ const CASES: Case[] = [
     outcome: 'released',
     manifest: stopped,
     pointers: ['date', 'latest'],
-    execution: failed('FileQuarantined'),
-  },
-  {
-    what: 'stopped by a guard and released, while another date is the newest',
-    outcome: 'released',
-    manifest: stopped,
-    pointers: ['date'],
     execution: failed('FileQuarantined'),
   },
   { what: 'published without its table', outcome: 'withoutTable', ...LATEST, execution: withoutTable },
@@ -185,21 +178,4 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
   for (const text of [outcomeWord(one), outcomeText(one), headText(one)]) expect(text).toMatch(/\S/);
   expect(toneOf(one)).toBe(OUTCOMES[outcome].tone);
   expect(toneOf({ ...one, standing: 'superseded' })).toBe('idle');
-});
-
-test('the word of an outcome also names the plan and a missing table', async () => {
-  const runs: Parameters<typeof aRun>[0][] = [
-    { kind: 'partial' },
-    { unjudged: true },
-    { outcome: 'withoutTable' },
-    { outcome: 'withoutTable', kind: 'partial' },
-    { outcome: 'withoutTable', what: 'release' },
-    { outcome: 'failed', status: 'TIMED_OUT' },
-    { outcome: 'stored', kind: 'partial' },
-  ];
-
-  await expectTexts(
-    'outcome-words',
-    runs.map((one) => [JSON.stringify(one), outcomeWord(aRun(one))]),
-  );
 });

@@ -63,9 +63,7 @@ const after = (count: number, status?: number | null) => ({
   ...{ ...begun, outcome: 'PENDING', trouble: trouble(count, status) },
 });
 const running = { status: 'RUNNING', output: '' };
-const retried = runState({ input, checks: 0, run: null, outcome: 'RETRY', trouble: trouble(1, 429) });
 const again = { ...ready, outcome: 'NOT_READY', trouble: null };
-const refusedFile = { ...again, trouble: { ...trouble(2, 409), error: 'ExportNotReady' } };
 
 /** A run whose export was created at this try. */
 function createdAt(count: number): Entered {
@@ -96,16 +94,6 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     states(['CreateExport', '01:00:00', empty], ['WaitBeforeCheck', '01:00:05', adopted]),
   ],
   [
-    'errors before a successful try',
-    'create',
-    states(
-      ['CreateExport', '01:00:00', runState({ input, checks: 0, run: null })],
-      ['WaitBeforeCreate', '01:00:01', retried],
-      ['CreateExport', '01:00:11', retried],
-      ['WaitBeforeCheck', '01:00:12', begun],
-    ),
-  ],
-  [
     'errors of several kinds, each with its count',
     'check',
     [
@@ -131,16 +119,6 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     'a wait for a file that was not ready',
     'check',
     states(['DownloadFile', '01:00:50', ready], ['WaitBeforeCheck', '01:00:51', again]),
-    running,
-  ],
-  [
-    'no errors of the file if the export is ready',
-    'check',
-    states(
-      ['WaitBeforeCheck', '01:00:51', refusedFile],
-      ['CheckStatus', '01:00:55', refusedFile],
-      ['DownloadFile', '01:00:56', { ...ready, trouble: refusedFile.trouble }],
-    ),
     running,
   ],
   [

@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
-import { nightsOf } from '../../../cli/night/night.ts';
-import { gatherFacts } from '../../../cli/night/night-facts.ts';
-import { reportPage } from '../../../cli/report/night-report.ts';
-import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { CRM_EXPORT } from '../../../core/commands.ts';
-import { LAYOUT } from '../../../core/export/layout.ts';
-import { nightKey } from '../../../core/night/night-record.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
-import { expectResults, expectTexts } from '../../support/screen.ts';
+import { expectResults } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
@@ -116,36 +109,4 @@ test('table, retry, show and follow describe a published run without its table, 
     ['follow of a written table', await later('follow', written.name)],
     ['follow of a superseded table', await later('follow', superseded.name)],
   ]);
-});
-
-test('list reports a run that is published without its table, and executions that wrote only a table', async () => {
-  const { target } = await cloudWith([superseded, written, lacking]);
-  const wanted = { deployment: 'test', entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
-  const rows = await listRuns(target, wanted);
-
-  expect(rows.map(({ what, outcome, date, rows, bytes }) => [what, outcome, date, rows, bytes])).toEqual([
-    ['table', 'replaced', null, null, null],
-    ['table', 'table', DATE, 7, 900],
-    ['export', 'withoutTable', DATE, 1, 12],
-  ]);
-  await expectTexts('list-of-tables', [['in a pipe', runsText(rows, {}, wanted)]]);
-});
-
-test.each<[string, object | null, string]>([
-  ['reports a missing table that the night waits for', null, 'withoutTable'],
-  ['reports a published run once its table is written', { key: 'k', etag: 'e' }, 'published'],
-])('the report %s', async (_, table, outcome) => {
-  const { target, objects } = await cloudWith([lacking]);
-  const file = { run: NIGHT, manifestKey, key: 'k', rows: 1, bytes: 1, crc32: '' };
-  const leads = { file, tableVersion: 1, table, feed: null, error: null };
-  const night = { schemaVersion: LAYOUT, date: DATE, revision: 1, complete: table !== null, entities: { leads } };
-  objects.set(nightKey(DATE), Buffer.from(JSON.stringify(night)));
-  const now = new Date('2026-11-20T12:00:00Z');
-  const wanted = { deployment: 'test', nights: 3, now, warn: () => undefined };
-
-  const data = nightsOf(await gatherFacts(target, wanted));
-
-  const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
-  expect(cell).toMatchObject({ outcome, attempts: [] });
-  expect(reportPage(data).includes(`${CRM_EXPORT} table leads-night`)).toBe(table === null);
 });
