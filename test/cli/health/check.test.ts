@@ -2,24 +2,17 @@ import { expect, test } from 'vitest';
 import {
   broken,
   CannotCheck,
-  type Checked,
   checked,
-  checksSchema,
-  documentOf,
   type Finding,
   fact,
   holds,
   holdsUnless,
   ifRead,
-  textOf,
   unknown,
   warning,
 } from '../../../cli/health/check.ts';
-import { DOCTOR_QUESTIONS } from '../../../cli/health/doctor.ts';
-import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { RunError } from '../../../core/errors.ts';
-import { expectTexts } from '../../support/screen.ts';
 import { expectFindings } from '../support/findings.ts';
 
 type Answer = Parameters<typeof checked>[1];
@@ -88,31 +81,4 @@ test('a fact that cannot be read is the finding of each check that needs it', as
     { found: 'too early' },
     undefined,
   ]);
-});
-
-const CHECKED: Checked = { ...holds('all is on'), id: 'versions', question: 'Are there versions?', rights: [] };
-
-test('a finding is printed as one line, with its advice below', async () => {
-  await expectTexts('check-lines', [
-    ['holds', textOf(CHECKED, {})],
-    ['broken', textOf({ ...CHECKED, verdict: 'broken', found: 'a-name is gone', advice: 'Do:\nthis.' }, {})],
-    ['unknown', textOf({ ...CHECKED, verdict: 'unknown', found: 'no right' }, {})],
-  ]);
-});
-
-test('the JSON document follows its schema', () => {
-  const { exitCode: _, ...check } = CHECKED;
-
-  expect(checksSchema.parse(documentOf([CHECKED], true))).toEqual({ ok: true, checks: [check] });
-});
-
-test('each question has one id in all commands', () => {
-  const all = new Map<string, string>();
-  const doctor = Object.entries(DOCTOR_QUESTIONS).map(([id, { question }]) => ({ id, question }));
-  for (const { id, question } of [...doctor, ...ALL_CHECKS]) {
-    expect(question).toMatch(/^[A-Z].*\?$/);
-    expect(all.get(id) ?? question).toBe(question);
-    all.set(id, question);
-  }
-  expect(new Set(all.values()).size).toBe(all.size);
 });

@@ -65,15 +65,11 @@ const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const DIALECTS: Record<string, Dialect> = {
   'the CRM of the interface document': accepted(),
   'fields as names alone': differs('fields-shape', { fields: (list) => list.map(({ fieldName }) => fieldName) }),
-  'fields in an object by name': differs('fields-shape', {
-    fields: (list) => Object.fromEntries(list.map(({ fieldName, ...field }) => [fieldName, field])),
-  }),
   'fields with name instead of fieldName': differs('fields-shape', {
     fields: (list) => list.map(({ fieldName: name, ...field }) => ({ name, ...field })),
   }),
   'fields below items': answers({ fields: (items) => ({ items }) }),
   'no agent numbers at the hyphenated address': refused('agent-numbers', 404),
-  'fields of one entity that are refused': refused('meetings', 403),
   'fields of one entity that end in 500': refused('meetings', 500),
   'exports by another scope': differsBy(
     'export-scope',
@@ -83,7 +79,6 @@ const DIALECTS: Record<string, Dialect> = {
     }),
   ),
   'an id that is called jobId': differs('export-id-field', { create: ({ id: jobId }) => ({ jobId }) }),
-  'an id inside of export': differs('export-id-field', { create: (body) => ({ export: body }) }),
   'numbers as ids': differs('export-id-field', { create: () => ({ id: '100001' }) }),
   'an id that is called uuid': answers({ create: ({ id: uuid }) => ({ uuid }) }),
   'an id as a bare string': answers({ create: ({ id }) => id }),

@@ -19,11 +19,8 @@ import { deployment } from '../../support/builders.ts';
 import { DEAD_ADDRESS } from '../../support/http-server.ts';
 import { tempDir } from '../../support/project.ts';
 import { expectTexts } from '../../support/screen.ts';
-import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { rules } from '../support/cloud/rules.ts';
-import { configured, halfStack } from '../support/cloud/stack.ts';
-import type { Part } from '../support/cloud/world.ts';
+import { halfStack } from '../support/cloud/stack.ts';
 import { expectFindings } from '../support/findings.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
@@ -80,40 +77,6 @@ describe('checks', () => {
       'doctor-ends',
       ends.map(([what, checks, all]) => [what, linesOf(checks, {}, all).join('\n')]),
     );
-  });
-
-  it('print the same advice once', () => {
-    const advice = 'Authorize again.';
-    const checks = [checkedAs('a', broken('A.', advice)), checkedAs('b', broken('B.', advice))];
-
-    expect(linesOf(checks).join('\n').split(advice)).toHaveLength(2);
-  });
-
-  /** The checks of a deployment, by id. */
-  const found = async (...parts: Part[]) => {
-    const { code, stdout } = await (await aws(...parts)).cli('doctor', '--json');
-    const { checks } = JSON.parse(stdout) as { checks: Checked[] };
-    return { code, verdictOf: (id: string) => checks.find((one) => one.id === id)?.verdict };
-  };
-
-  it('fail if a rule is missing', async () => {
-    const { code, verdictOf } = await found(rules({ gone: ['leads'] }));
-
-    expect({ code, rules: verdictOf('rules') }).toEqual({ code: 1, rules: 'broken' });
-  });
-
-  it('skip the addresses of alarms in a local cloud', async () => {
-    expect((await found()).verdictOf('alarm-addresses')).toBeUndefined();
-  });
-
-  it('are unknown, not broken, if AWS denies access', async () => {
-    const denied = refused('AccessDenied', 'no', { status: 403 });
-    const { verdictOf } = await found(
-      { '*': denied },
-      configured({ alarms: { email: ['operator@example.com'], runbookUrl: 'https://example.com' } }),
-    );
-
-    expect(['rules', 'alarm-addresses', 'column-settings', 'grant'].map(verdictOf)).toEqual(Array(4).fill('unknown'));
   });
 });
 

@@ -5,7 +5,6 @@ import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { CANARY } from '../../support/builders.ts';
 import { DEAD_ADDRESS } from '../../support/http-server.ts';
-import { servedOnLoopback } from '../../support/loopback.ts';
 import { eventually } from '../../support/project.ts';
 import { expectResults, expectTexts } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -73,6 +72,7 @@ const ROWS: [what: string, code: number, kind: FaultInput['path'], calls: number
   ['too many exports', 3, 'create', 1, { faults: [at('create', 429)] }],
   ['an export that fails', 1, 'status', 1, { faults: [{ path: 'status', status: 'FAILED' }] }],
   ['a file that is refused', 1, 'file', 1, { faults: [{ path: 'file', answer: { status: 403 } }] }],
+  ['a token that no function has refreshed yet', 0, 'file', 1, { tokens: untried(60) }],
   ['an expired token that no function has refreshed', 1, 'fields', 0, { tokens: untried(-10) }],
 ];
 
@@ -138,24 +138,6 @@ test('exports one column once, not a left-out one, and sends no filters or other
   expect(creates[0]?.request).toEqual({ columns: [expect.not.stringMatching(/^id$/)] });
 });
 
-test('exports a column that a run requests', async () => {
-  const sandbox = await sandboxFor();
-
-  await (await deployedFor(sandbox, {}, { entities: { leads: { columns: ['createdAt'] } } })).cli('probe');
-
-  expect(sandbox.ledger.calls({ kind: 'create' }).map(({ request }) => request)).toEqual([{ columns: ['createdAt'] }]);
-});
-
-test('uses a token that no function has refreshed until it expires, without a refresh', async () => {
-  const sandbox = await sandboxFor();
-  const cloud = await deployedFor(sandbox, untried(60));
-
-  const { code, stdout } = await cloud.cli('probe', '--json');
-
-  expect({ code, ended: JSON.parse(stdout).ended }).toEqual({ code: 0, ended: null });
-  expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
-});
-
 test('Ctrl-C ends the probe at once with its findings, and makes no further call', async () => {
   const sandbox = await sandboxFor({ jobChecks: 9 });
   const { soFar, ended } = startCli('probe', ...(await deployedFor(sandbox)).place);
@@ -187,23 +169,4 @@ test('Ctrl-C during a refresh waits until the new tokens are stored, and then ma
   await expectTexts('probe-not-begun', [['Ctrl-C before the first call', stderr]]);
   expect(writes(cloud.asked).join()).toContain('PutSecretValue');
   expect(sandbox.ledger.count({ kind: 'fields' })).toBe(0);
-});
-
-test('Ctrl-C during a call closes its connection', async () => {
-  const connection = { hasOpened: false, hasClosed: false };
-  const silent = await servedOnLoopback((request) => {
-    connection.hasOpened = true;
-    request.socket.once('close', () => {
-      connection.hasClosed = true;
-    });
-  });
-  const { authUrl, issueTokens } = await sandboxFor();
-  const cloud = await deployedFor({ baseUrl: `${silent}/api/v1`, authUrl, issueTokens });
-  const { ended } = startCli('probe', ...cloud.place);
-  await eventually(() => connection.hasOpened);
-
-  process.emit('SIGINT');
-
-  expect((await ended).code).toBe(130);
-  await eventually(() => connection.hasClosed);
 });

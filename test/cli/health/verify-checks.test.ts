@@ -136,25 +136,6 @@ const IMPATIENT = { everyMs: 5, patienceMs: 0, runMs: 0 };
 const NOTHING_STORED = { GetMetricData: { MetricDataResults: [] } };
 const TEMPLATE = xml('<r><ListStackResourcesResult/></r>');
 
-test('a metric that does not arrive is read until time runs out', async () => {
-  const { asked } = await checkedWhere('metrics', NOTHING_STORED, { pace: IMPATIENT });
-
-  expect(asked.filter((line) => /GetMetricData/.test(line))).toHaveLength(2);
-});
-
-test('a metric that arrives at the third read holds', async () => {
-  let looks = 0;
-  const { result } = await checkedWhere('metrics', {
-    GetMetricData: ({ input }) => {
-      looks += 1;
-      const queries = looks < 3 ? [] : (input.MetricDataQueries as { Id: string }[]);
-      return { MetricDataResults: queries.map(({ Id }) => ({ Id, Values: [1] })) };
-    },
-  });
-
-  expect({ looks, verdict: result?.verdict }).toEqual({ looks: 3, verdict: 'holds' });
-});
-
 const storedIn = grant({ tokens: storedTokens({ functionStoredAt: '2026-11-20T01:00:00.000Z' }) });
 const mayNotRead = refused('AccessDeniedException', 'no', { status: 403 });
 const failed = { exported: () => Promise.reject(new Error('the export failed')) };
