@@ -127,7 +127,6 @@ describe('names, records and causes that are full of control characters', () => 
 
 describe('errors of AWS that are full of control characters', () => {
   const trouble = fault('*', refused(`Error${HOSTILE}`, `It says ${HOSTILE}`));
-  const ofStack = fault('DescribeStacks', refused('ValidationError', `It says ${HOSTILE.replaceAll('\0', '')}`));
 
   test.each(calls)('are never printed raw by: %s', async (...args) => {
     const { cli } = await aws(trouble, stack({ UpdatesStateMachineArn: UPDATES_MACHINE }));
@@ -135,7 +134,8 @@ describe('errors of AWS that are full of control characters', () => {
   });
 
   test('are never printed raw by the function that finds the stack for every command', async () => {
-    const { cli } = await aws(ofStack);
+    const message = `It says ${HOSTILE.replaceAll('\0', '')}`;
+    const { cli } = await aws(fault('DescribeStacks', refused('ValidationError', message)));
     expect(expectHarmless(await cli('list'))).toContain('It says');
   });
 });

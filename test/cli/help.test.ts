@@ -44,15 +44,3 @@ test.for(commands.map((command) => [command.name(), command] as const))(
 test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is valid', async (example) => {
   expect(await isAccepted(example.split(' '))).toBe(true);
 });
-
-test('exactly these commands have --json', () => {
-  const having = commands.filter((command) => command.options.some(({ long }) => long === '--json'));
-  const names = having.map((command) => command.name());
-
-  expect(names.toSorted()).toEqual(
-    [
-      ...['status', 'list', 'show', 'start', 'retry', 'backfill', 'plan', 'doctor', 'verify', 'probe', 'download'],
-      ...['diff', 'changes', 'update', 'update-status'],
-    ].toSorted(),
-  );
-});

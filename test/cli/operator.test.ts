@@ -75,8 +75,6 @@ describe('the run whose export a retry adopts', () => {
 
   test.each<[ExecutionStatus, string | null, string | undefined]>([
     ['FAILED', 'DownloadIncomplete', 'night-1'],
-    ['FAILED', 'ExportDeadlineExceeded', 'night-1'],
-    ['ABORTED', 'StoppedByOperator', 'night-1'],
     ['ABORTED', null, 'night-1'],
     ['TIMED_OUT', 'States.Timeout', 'night-1'],
     ['FAILED', 'ExportFailed', undefined],
@@ -192,12 +190,6 @@ describe('at noon UTC of 2026-11-20', () => {
     const { code } = await cli('start', ...args);
 
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
-  });
-
-  test.for(dates)('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {
-    const { cli, started } = await inZone(zone, { date });
-    const { code } = await cli('retry', NAME);
-    expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
   });
 
   test('each refusal and each partial success has a sentence', async () => {

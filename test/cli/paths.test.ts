@@ -5,10 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { PROJECT, tempDir } from '../support/project.ts';
 import { expectResults } from '../support/screen.ts';
-import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { executions } from './support/cloud/executions.ts';
-import { configured, stack } from './support/cloud/stack.ts';
 import { runCli, runCliWith } from './support/run-cli.ts';
 
 /** npm runs the command in the package's folder, whatever the person's folder is. */
@@ -83,29 +80,4 @@ test('git ignores the files that the command writes', () => {
   const all = [...names, 'report.html', 'docs/report-prod.html', 'customers.csv', 'leads.csv.part', 'failed.jsonl'];
   const { stdout } = spawnSync('git', ['check-ignore', '--no-index', '--', ...all], { cwd: PROJECT, encoding: 'utf8' });
   expect(stdout.trimEnd().split('\n')).toEqual(all);
-});
-
-const start = '2026-11-20T22:30:00.000Z';
-const late = { name: 'rule-1', status: 'FAILED', error: 'X', input: { entity: 'leads' }, start, stop: start };
-
-test('without any file, report and list use the time zone of the deployed stack', async () => {
-  const zone = { timeZone: 'Asia/Jerusalem' };
-  const { endpoint } = await aws(configured(zone), stack({ TimeZone: zone.timeZone }), executions([late]));
-  const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
-  const page = await runCli('report', ...place, '--output', '-');
-  expect(page.stdout).toContain('Asia/Jerusalem');
-  const { stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
-  expect(JSON.parse(stdout).runs).toMatchObject([{ date: '2026-11-21' }]);
-  expect(stderr).toBe('');
-  expect(page.stderr.trimEnd().split('\n')).toHaveLength(1);
-});
-
-test('report prints the commands in a warning with the options of the deployment', async () => {
-  const noGrant = { GetSecretValue: refused('ResourceNotFoundException') };
-  const { cli, endpoint } = await aws(noGrant, configured({}), stack(), executions([late]));
-
-  const { stdout, stderr } = await cli('report', '--output', '-');
-
-  for (const text of [stdout, stderr])
-    expect(text).toContain(` crm-export authorize --endpoint-url ${endpoint} --deployment test)`);
 });

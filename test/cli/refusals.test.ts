@@ -18,13 +18,11 @@ const LINES = `
 export --deployment x
 folow --deployment x
 folow --help --deployment x
-help folow --deployment x
 start leeds
 start
 start leads --wiat
 start leads --deployment local --endpoint-url here
 stop leads --yes --deployment local --region ''
-stop leads --yes --deployment local --profile ''
 stop leads --yes --deployment local --endpoint-url ''
 stop leads --yes --deployment ''
 pause leads meeting
@@ -35,7 +33,6 @@ list --since yesterday
 list --since 2099-01-01
 list --running --failed
 authorize --port 70000
-authorize --port ''
 authorize --timeout 0
 authorize --port 8400 --redirect-uri http://localhost:8400/x
 authorize --run leeds
@@ -67,7 +64,6 @@ table leads --dry-run
 update
 update a.csv --resume b
 update a.csv --dry-run --json
-update a.csv --max-rate 0
 update a.csv --stop-after-failures 1001
 update a.csv --over-newer
 update --resume ../x

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { createProgram } from '../../../cli/program.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { tree } from '../../lib/support/files.ts';
@@ -70,16 +69,6 @@ test('init has an option for every question, and writes a file that a deployment
   const { deployment } = readConfiguration('prod', file, undefined);
   const nightly = Object.entries(deployment.entities).filter(([, { enabled }]) => enabled);
   expect(nightly.map(([entity]) => entity)).toEqual(['leads', 'customers']);
-});
-
-test('the questions of init are the texts of its options', async () => {
-  const program = await createProgram(['init']);
-  const { options = [] } = program.commands.find((command) => command.name() === 'init') ?? {};
-
-  await expectTexts(
-    'init-questions',
-    options.map(({ long, description }) => [long ?? '', description]),
-  );
 });
 
 test('at a terminal, init checks each answer at once, and Enter takes the default that it shows', async () => {

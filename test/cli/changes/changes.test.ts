@@ -1,4 +1,3 @@
-import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { changesSchema } from '../../../cli/changes/changes.ts';
 import { headKey, recordKey } from '../../../core/changes/feed-keys.ts';
@@ -9,8 +8,8 @@ import { expectResults } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { CliResult } from '../support/run-cli.ts';
 
-/** A night: its file, changed settings, and whether the head of the feeds is removed before it. */
-type Night = string | { csv: string; settings?: FeedSettings; anew?: boolean };
+/** A night: its file, and changed settings. */
+type Night = string | { csv: string; settings: FeedSettings };
 
 /**
  * Feeds of leads by the real steps, for nights from 2026-11-20 on with the runs night-1, night-2, …, in the bucket of a
@@ -48,8 +47,7 @@ function writtenBy(nights: Night[]): Promise<Written> {
 async function writeFeeds(nights: Night[]): Promise<Written> {
   const { store, ...world } = await publishedRuns();
   for (const [place, each] of nights.entries()) {
-    const { csv, settings, anew = false } = typeof each === 'string' ? { csv: each } : each;
-    if (anew) await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: headKey('leads') }));
+    const { csv, settings } = typeof each === 'string' ? { csv: each } : each;
     await night({ store, ...world }, `night-${place + 1}`, dateOf(place + 1), csv, settings);
   }
   return store
@@ -95,13 +93,6 @@ test('prints feeds, the end of their chain, lost feeds and stopped deletions, ea
   expect(notStopped.written()).toEqual([]);
 });
 
-test('shows the newest feed without reading its rows', async () => {
-  const { changes, asked } = await feedsOf(FIRST, SECOND);
-
-  expect(await changes()).toMatchObject({ code: 0, stderr: '' });
-  expect(asked.filter((line) => line.includes('changes.parquet'))).toEqual([]);
-});
-
 test('--json prints the records of the feeds, and that nothing is stopped', async () => {
   const { changes } = await feedsOf(FIRST, SECOND);
 
@@ -114,30 +105,6 @@ test('--json prints the records of the feeds, and that nothing is stopped', asyn
       { sequence: 2, kind: 'changes', inserts: 1, deletes: 1, updates: 2, keys: 3, gone: 1 },
     ],
   });
-});
-
-test.each([[[]], [['--json']]])(
-  'reports on standard error that a requested feed is no longer kept (%j)',
-  async (more) => {
-    const { changes, lose } = await feedsOf(...RESET);
-    expect((await changes('--since', '0', ...more)).stderr).toBe('');
-    for (const place of [1, 2]) lose(place, true);
-
-    const { code, stderr } = await changes('--since', '1', ...more);
-
-    expect([code, stderr === '']).toEqual([0, false]);
-    expect((await changes('--since', '2', ...more)).stderr).toBe('');
-  },
-);
-
-test('shows the newest feed of the current chain, even if an earlier chain was longer', async () => {
-  const { changes } = await feedsOf(FIRST, SECOND, FIRST, { csv: SECOND, anew: true }, FIRST);
-
-  expect((await changes()).stdout.match(/feed \d+, \S+/g)).toEqual(['feed 2, 2026-11-23']);
-  expect((await changes('--since', '0')).stdout.match(/feed \d+, \S+/g)).toEqual([
-    'feed 1, 2026-11-23:',
-    'feed 2, 2026-11-23',
-  ]);
 });
 
 const recordOf = (sequence: number, date: string, more: object = {}) => ({

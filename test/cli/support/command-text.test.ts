@@ -51,20 +51,6 @@ test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
   },
 );
 
-test('adviceLines puts each command on its own line', async () => {
-  const texts = [
-    `Authorize again: ${withPlace('npx --no -- crm-export authorize', LOCAL)}. No export runs until then.`,
-    withPlace('restore it: npx cdk deploy --revert-drift.', LOCAL),
-    'npx --no -- crm-export release x --reason WHY',
-    'Run the command again in a minute.',
-  ];
-
-  await expectTexts(
-    'advice-lines',
-    texts.map((text) => [text, adviceLines(text).join('\n')]),
-  );
-});
-
 test.each(Object.entries(ERRORS))('each command in the advice of %s ends where its sentence ends', (_, { advice }) => {
   const commands = adviceLines(advice).filter((line) => /^(npm run|npx|aws) /.test(line));
 
