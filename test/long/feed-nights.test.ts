@@ -7,8 +7,9 @@ import { tableKey } from '../../core/table/stored-table.ts';
 import { Draw } from '../../sandbox/data/draw.ts';
 import { openDuckDb } from '../core/table/support.ts';
 import { folderForAll } from '../lib/support/files.ts';
-import { feedNights } from '../support/feed-nights.ts';
 import { feedRecipe } from '../support/feed-recipes.ts';
+import { copyTo, expire, headOf } from '../support/feed-runs.ts';
+import { publishedRuns } from '../support/published-run.ts';
 import { pythonWith } from '../support/python-with.ts';
 import { runs } from '../support/runs.ts';
 import { TEST_SEED } from '../support/seeds.ts';
@@ -17,9 +18,9 @@ import { differencesOfCopy, differencesOfHistory } from './support/feeds/judge.t
 import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
 
 /**
- * Tests nights with all kinds of events, by the real steps, while S3 drops, delays and loses some of their requests. Each
- * morning the Python of `docs/recipes`, sometimes killed at some line, updates a copy in SQLite, and its DuckDB query
- * folds the feeds.
+ * Tests nights with all kinds of events, by the real steps. Each morning the Python of `docs/recipes`, sometimes killed
+ * at some line, updates a copy in SQLite, and its DuckDB query folds the feeds. Any order of requests, faults and kills of
+ * the steps themselves: `test/core/changes/chain/interleavings.test.ts`, `test/faults`.
  */
 
 const NIGHTS = 30;
@@ -30,7 +31,7 @@ const python = await pythonWith('copies', 'long/support/feeds');
 
 /** Sets up nights that readers read each morning. */
 async function scene(draw: Draw) {
-  const world = await feedNights();
+  const world = await publishedRuns();
   const nights = new ThirtyNights(world, draw);
   const home = mkdtempSync(join(dir, 'nights-'));
   const open = () => {
@@ -56,9 +57,12 @@ async function keep({ copy, copies }: Scene, others: Copies, draw: Draw, seen: {
 }
 
 /** Compares copy and folded feeds with the newest table, if the last feed ended there. @returns whether it did */
-async function compareNewest({ world, bucket, copy, duckdb }: Scene, where: string): Promise<string | undefined> {
-  const { end } = await world.head();
-  if (!end || !(await world.isCurrent())) return undefined;
+async function compareNewest(
+  { world, nights, bucket, copy, duckdb }: Scene,
+  where: string,
+): Promise<string | undefined> {
+  const { end } = headOf(world);
+  if (!nights.isCurrent) return undefined;
   const table = join(bucket, tableKey('leads', end.date, 1));
   expect(await differencesOfCopy(duckdb, copy, table, end.ignore), where).toEqual([]);
   await duckdb.rows(feedRecipe('chain', { bucket }));
@@ -77,7 +81,7 @@ async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, wh
 }
 
 test.each(PLACES)(
-  'a copy made from feeds equals the newest table each morning, over thirty nights with faults ($seed, $place)',
+  'a copy made from feeds equals the newest table each morning, over thirty nights ($seed, $place)',
   async ({ seed, place }) => {
     const draw = new Draw(`feeds/${seed}`, place);
     const set = await scene(draw);
@@ -89,8 +93,8 @@ test.each(PLACES)(
     for (const event of ['ordinary', ...drawEvents(NIGHTS - 2, draw), 'ordinary'] as const) {
       await nights.night(event);
       const where = `${seed} ${place}, ${nights.date}, ${event}`;
-      world.copyTo(bucket);
-      const { end } = await world.head();
+      copyTo(world, bucket);
+      const { end } = headOf(world);
       // A reader who is absent one morning applies several feeds on the next.
       if (!end || draw.chance(0.15)) continue;
       await keep(set, others, draw, seen);
@@ -114,11 +118,11 @@ test.each(PLACES)(
 
     expect(await copies.run(copy)).toMatchObject({ status: 0 });
     expect(await compareNewest(set, `${seed} ${place}, the last night`)).toBeDefined();
-    process.stdout.write(`${JSON.stringify({ seed, place, ...seen, ends: Object.fromEntries(nights.ends) })}\n`);
+    process.stdout.write(`${JSON.stringify({ seed, place, ...seen, stops: nights.stops })}\n`);
     expect(seen.current).toBeGreaterThan(12);
     expect(seen.killed).toBeGreaterThan(2);
     expect(seen.history).toBeGreaterThan(3);
-    expect(nights.ends.get('ChangesStopped')).toBeGreaterThan(0);
+    expect(nights.stops).toBeGreaterThan(0);
   },
 );
 
@@ -128,15 +132,15 @@ test('the recipe does not change a copy whose next feed is gone, and rebuilds it
   await nights.night('ordinary');
   await copies.run(copy);
   await nights.night('ordinary');
-  const { end } = await world.head();
+  const { end } = headOf(world);
   await nights.night('ordinary');
-  await world.expire(recordKey('leads', end ?? { date: '', run: '' }));
-  world.copyTo(bucket);
+  await expire(world, recordKey('leads', end));
+  copyTo(world, bucket);
   const first = { sequence: 1, run: 'leads-2026-10-02-1' };
 
   const refused = await copies.run(copy);
 
-  expect(refused).toMatchObject({ status: 1, said: expect.stringContaining(`${end?.run}/_feed.json`) });
+  expect(refused).toMatchObject({ status: 1, said: expect.stringContaining(`${end.run}/_feed.json`) });
   expect(placeOf(copy)).toEqual(first);
   expect(refused.said).toContain('DELETE FROM applied');
   placeOf(copy, 'DELETE FROM applied');

@@ -1,3 +1,7 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { headKey } from '../../core/changes/feed-keys.ts';
 import { latestPointerKey } from '../../core/export/pointer.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../lambdas/write-table/write-table.ts';
@@ -36,4 +40,21 @@ export async function publish(world: FeedWorld, run: string, date: string, csv: 
 export async function night(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {
   await publish(world, run, date, csv, settings);
   return writeChanges(stateOf(run), depsOn(world, settings));
+}
+
+/** The head, or the head of a chain without feeds if none exists. */
+export const headOf = ({ store }: FeedWorld) =>
+  JSON.parse(String(store.object(headKey('leads'))?.body ?? '{"sequence":0,"end":null,"pair":null}'));
+
+/** Deletes an object as the lifecycle rules do. */
+export const expire = ({ client }: FeedWorld, Key: string) =>
+  client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
+
+/** Copies all objects that readers can see into a folder. */
+export function copyTo({ store }: FeedWorld, dir: string): void {
+  rmSync(dir, { recursive: true, force: true });
+  for (const key of store.keys().filter((each) => /^(changes|tables)\//.test(each))) {
+    mkdirSync(dirname(join(dir, key)), { recursive: true });
+    writeFileSync(join(dir, key), store.object(key)?.body ?? '');
+  }
 }

@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openDuckDb } from '../../core/table/support.ts';
-import { type FeedSettings, feedNights } from '../../support/feed-nights.ts';
 import { feedRecipe } from '../../support/feed-recipes.ts';
+import { copyTo, type FeedSettings, night } from '../../support/feed-runs.ts';
+import { publishedRuns } from '../../support/published-run.ts';
 
 /**
  * Runs the DuckDB queries of `docs/recipes`. `test/long/feed-nights.test.ts`: thirty nights, and the Python recipes.
  */
 
-const SETTINGS: FeedSettings = { tables: {}, changes: { key: 'id', ignore: ['updatedAt'] } };
+const SETTINGS = { tables: {}, changes: { ignore: ['updatedAt'] } };
 const OTHER = { ...SETTINGS, changes: { ...SETTINGS.changes, maxRemoved: 1 }, tables: { columns: { name: 'text' } } };
 const COLUMNS = ['id', 'name', 'status', 'updatedAt'];
 
@@ -27,17 +28,10 @@ const NIGHTS: [run: string, date: string, rows: string[], settings: FeedSettings
 ];
 
 async function nights() {
-  const world = await feedNights();
-  for (const [execution, date, rows, settings] of NIGHTS) {
-    const startedAt = `${date}T0${execution.slice(1)}:00:00.000Z`;
-    const deps = world.depsOf(settings, startedAt);
-    const bytes = `${[COLUMNS, ...rows].join('\n')}\n`;
-    const listed = { others: [], labels: COLUMNS.map(() => null), types: null, complete: true };
-    const run = { request: { columns: COLUMNS }, listed };
-    const published = await world.publish({ date, execution, startedAt, bytes, run }, settings);
-    expect(published).toMatchObject({ ended: 'TABLE_DUE' });
-    await world.table(execution, deps);
-    expect(await world.tell(execution, deps)).toMatchObject({ outcome: 'CHANGES_WRITTEN' });
+  const world = await publishedRuns();
+  for (const [run, date, rows, settings] of NIGHTS) {
+    const written = await night(world, run, date, `${[COLUMNS, ...rows].join('\n')}\n`, settings);
+    expect(written).toMatchObject({ outcome: 'CHANGES_WRITTEN' });
   }
   return world;
 }
@@ -52,7 +46,7 @@ let bucket: string | undefined;
 async function reader() {
   if (bucket === undefined) {
     bucket = join(read, 'all');
-    (await nights()).copyTo(bucket);
+    copyTo(await nights(), bucket);
   }
   const own = await mkdtemp(join(read, 'own-'));
   await cp(bucket, own, { recursive: true });

@@ -1,17 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { headKey } from '../../../core/changes/feed-keys.ts';
 import { rowsIn } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
 import { type FeedSettings, night, type FeedWorld as World } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 
-export { depsOn, night, publish, stateOf } from '../../support/feed-runs.ts';
+export { depsOn, expire, headOf, night, publish, stateOf } from '../../support/feed-runs.ts';
 
 export const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
-/** The head, or the head of a chain without feeds if none exists. */
-export const headOf = ({ store }: World) =>
-  JSON.parse(String(store.object(headKey('leads'))?.body ?? '{"sequence":0,"end":null,"pair":null}'));
 export const feedsIn = ({ store }: World) =>
   store
     .keys()

@@ -1,4 +1,3 @@
-import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/feed-keys.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
@@ -12,7 +11,19 @@ import { failureOf } from '../../support/failures.ts';
 import type { FeedSettings } from '../../support/feed-runs.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedKeyOf, feedsIn, firstNight, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+import {
+  depsOn,
+  expire,
+  feedKeyOf,
+  feedsIn,
+  firstNight,
+  headOf,
+  many,
+  night,
+  publish,
+  rowsOf,
+  stateOf,
+} from './support.ts';
 
 const COPY = 'changes/entity=leads/base/run=night-2.parquet';
 
@@ -163,8 +174,7 @@ test.each<[string, (key: string) => boolean, FeedSettings]>([
 ])('replaces an open pair at once by a snapshot with the next number if %s', async (_, isGone, settings) => {
   const world = await leftOpen();
   await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n', settings);
-  for (const Key of world.store.keys().filter(isGone))
-    await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
+  for (const key of world.store.keys().filter(isGone)) await expire(world, key);
 
   const { feed } = await writeChanges(stateOf('night-3'), depsOn(world, settings));
 
@@ -176,7 +186,7 @@ test.each<[string, (key: string) => boolean, FeedSettings]>([
 test('begins a new chain after the head was lost, and its record replaces that of the former chain', async () => {
   const world = await firstNight('id,name\n1,a\n');
   await night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: headKey('leads') }));
+  await expire(world, headKey('leads'));
 
   const { feed } = await writeChanges(stateOf('night-2'), depsOn(world));
 
@@ -187,7 +197,7 @@ test('counts the keys that are gone also for the snapshot that replaces an open 
   const world = await firstNight(many(30));
   await publish(world, 'night-2', '2026-11-21', many(30));
   await failureOf(writeChanges(stateOf('night-2'), dying(world)), 'ChangesNotWritten');
-  await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: COPY }));
+  await expire(world, COPY);
   await publish(world, 'night-3', '2026-11-22', many(30, 30));
 
   await failureOf(writeChanges(stateOf('night-3'), depsOn(world)), 'ChangesStopped');
