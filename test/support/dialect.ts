@@ -17,25 +17,31 @@ export interface Dialect {
   byteOrderMark?: boolean;
   /** A first line `sep=;`, which Excel reads. */
   separatorLine?: boolean;
-  packed?: 'gzip' | 'zip';
+  /** Whether a line break follows the last record. */
+  finalBreak?: boolean;
+  packed?: 'gzip' | 'zip' | undefined;
 }
 
 /** The `body` of a fault of the sandbox at `file`: the records of the export as another program writes them. */
-export function writtenAs({ format, header = 'names', packed, ...dialect }: Dialect) {
+export function writtenAs({ header = 'names', ...dialect }: Dialect) {
   return (csv: Uint8Array, entity: Entity): Buffer => {
     const [names = [], ...records]: string[][] = parse(Buffer.from(csv));
     const rows = [...headerOf(names, entity, header), ...records];
-    if (format === 'xlsx') return smallWorkbook(rows);
-    if (format === 'json-lines')
+    if (dialect.format === 'json-lines')
       return Buffer.from(
         records
           .map((cells) => `${JSON.stringify(Object.fromEntries(names.map((name, at) => [name, cells[at]])))}\n`)
           .join(''),
       );
-    const bytes = csvBytes(rows, dialect);
-    if (packed === 'zip') return zipOfTexts({ [`${entity}.csv`]: bytes });
-    return packed === 'gzip' ? gzipSync(bytes) : bytes;
+    return fileOf(rows, dialect);
   };
+}
+
+/** A CSV file or spreadsheet with these rows. */
+export function fileOf(rows: string[][], { format = 'csv', packed, ...dialect }: Omit<Dialect, 'header'>): Buffer {
+  const bytes = format === 'xlsx' ? smallWorkbook(rows) : csvBytes(rows, dialect);
+  if (packed === 'zip') return zipOfTexts({ [`leads.${format}`]: bytes });
+  return packed === 'gzip' ? gzipSync(bytes) : bytes;
 }
 
 function headerOf(names: string[], entity: Entity, header: NonNullable<Dialect['header']>): string[][] {
@@ -46,11 +52,18 @@ function headerOf(names: string[], entity: Entity, header: NonNullable<Dialect['
 }
 
 function csvBytes(rows: string[][], dialect: Dialect): Buffer {
-  const { separator = ',', lineBreak = '\r\n', encoding = 'utf-8', byteOrderMark, separatorLine } = dialect;
+  const {
+    separator = ',',
+    lineBreak = '\r\n',
+    encoding = 'utf-8',
+    byteOrderMark,
+    separatorLine,
+    finalBreak = true,
+  } = dialect;
   const lines = rows.map((cells) => csvLine(cells, separator, lineBreak));
   const mark = byteOrderMark ? '\uFEFF' : '';
   const text = [mark, separatorLine ? `sep=${separator}${lineBreak}` : '', ...lines].join('');
-  return encodedAs(text, encoding);
+  return encodedAs(finalBreak ? text : text.slice(0, -lineBreak.length), encoding);
 }
 
 /** One line of texts as in RFC 4180, but with another separator and line end. */

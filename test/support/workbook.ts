@@ -146,7 +146,7 @@ export function sheetXml(rows: Cell[][], main = MAIN.transitional): string {
   return `${DECLARATION}<worksheet xmlns="${main}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
 }
 
-export function rowXml(cells: Cell[], place: number): string {
+function rowXml(cells: Cell[], place: number): string {
   const xml = cells.map((cell, column) => cellXml(cell, `${columnName(column)}${place + 1}`));
   return `<row r="${place + 1}">${xml.join('')}</row>`;
 }
