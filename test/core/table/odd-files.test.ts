@@ -5,6 +5,7 @@ import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { encodedAs } from '../../support/encoded.ts';
 import { expectMessages } from '../../support/screen.ts';
+import { zipWith } from '../../support/zip.ts';
 import { columnsIn, type Published, placeForTables, putTable } from './support.ts';
 
 const { path, tableOf } = await placeForTables();
@@ -12,6 +13,7 @@ const { path, tableOf } = await placeForTables();
 const BOM = '\uFEFF';
 const windows1255 = (text: string) => encodedAs(text, 'windows-1255');
 const utf16 = (text: string) => Buffer.from(BOM + text, 'utf16le');
+const utf16be = (text: string) => encodedAs(text, 'utf-16be');
 const wide = (row: (place: number) => unknown) => Array.from({ length: 1000 }, (_, place) => row(place)).join(',');
 const twice = (text: string) => Buffer.concat([gzipSync(text.slice(0, 11)), gzipSync(text.slice(11))]);
 
@@ -21,6 +23,7 @@ test.each<[what: string, text: string, file?: Published['file'], as?: (text: str
   ['a byte order mark', `${BOM}id,name\n1,Ann\n`, { dialect: { byteOrderMark: true } }],
   ['Hebrew, in the header too', 'מזהה,שם\n1,"שרה ""לוי"""\n2,דוד\n'],
   ['UTF-16', 'id,a\n1,א😀\n', { dialect: { encoding: 'utf-16le' } }, utf16],
+  ['UTF-16 big-endian', 'id,a\n1,א😀\n', { dialect: { encoding: 'utf-16be' } }, utf16be],
   ['windows-1255', 'id,שם\n1,"דוד, שרה"\n', { dialect: { encoding: 'windows-1255' } }, windows1255],
   ['UTF-8 with an unknown encoding in the manifest', 'id,שם\n1,דוד\n', { dialect: { encoding: null } }],
   ['gzip in two members', 'id,name\n1,Ann\n', { compression: 'gzip' }, twice],
@@ -55,6 +58,19 @@ test.each<[what: string, published: Published, rows: string[][]]>([
       content: 'sep=;\nid;name\n1;Ann\n',
       file: { header: ['id', 'name'], dialect: { separator: ';', separatorLine: true } },
     },
+    [['1', 'Ann']],
+  ],
+  [
+    'cells may end at tabs, and records at carriage returns',
+    {
+      content: 'id\tname\r1\t"a\tb"\r',
+      file: { header: ['id', 'name'], dialect: { separator: '\t', lineBreak: 'cr' } },
+    },
+    [['1', 'a\tb']],
+  ],
+  [
+    'a zip archive is unpacked',
+    { content: zipWith('leads.csv', 'id,name\n1,Ann\n'), file: { header: ['id', 'name'], compression: 'zip' } },
     [['1', 'Ann']],
   ],
   ['the DOS end-of-file mark is ignored', { content: 'id,name\n1,Ann\n\x1a', file: { rows: 1 } }, [['1', 'Ann']]],

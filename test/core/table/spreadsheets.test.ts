@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { CANARY } from '../../support/builders.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
-import { columnsIn, placeForTables, putTable, rowsIn } from './support.ts';
+import { placeForTables, putTable, rowsIn } from './support.ts';
 
 /** Tables of spreadsheets: the facts of their content locate their records. */
 
@@ -57,10 +57,4 @@ describe('a spreadsheet', () => {
       ['2', 'Bob'],
     ]);
   });
-});
-
-test('writes a table without rows for an empty spreadsheet', async () => {
-  const file = { format: null, header: null, rows: 0 };
-  expect(await putTable(path, { content: smallWorkbook([]), file })).toMatchObject({ rows: 0 });
-  expect(columnsIn(path)).toEqual(['id UTF8', 'name UTF8']);
 });

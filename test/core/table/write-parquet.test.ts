@@ -76,13 +76,8 @@ const ofCity = (type: ColumnType, ...values: string[]): Published => ({
 
 it.each<[word: string, type: ColumnType, other: string]>([
   ['integer', 'integer', 'Haifa'],
-  ['double', 'double', '1,5'],
-  ['boolean', 'boolean', 'yes'],
-  ['date', 'date', '22/11/2026'],
-  ['timestamp', 'timestamp', 'yesterday'],
   ['decimal', { type: 'decimal', precision: 4, scale: 2 }, '1.255'],
   ['date', { type: 'date', format: 'DD/MM/YYYY' }, '2026-11-22'],
-  ['timestamp', { type: 'timestamp', format: 'DD/MM/YYYY HH:mm' }, '2026-11-22'],
 ])('throws if the type %s fits no value of its column: %o', async (word, type, other) => {
   await expect(putTable(path, ofCity(type, '', other, '', other))).rejects.toThrow(
     new RegExp(`"city", ${word}, .*\\(2, .* 2\\)`),
