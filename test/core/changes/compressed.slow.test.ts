@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { placeForTables } from '../table/support.ts';
 import { NAMES } from './pairs.ts';
-import { IDENTITY, putFeed, putTexts } from './support.ts';
+import { IDENTITY, judged, putFeed, putTexts } from './support.ts';
 
 const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
@@ -33,6 +33,16 @@ test('compares rows that all have the same key, with little memory', async () =>
   await putMany(150_000, "'name ' || i", "'x'");
   const counts = { keys: 1, gone: 0, unmatched: 300_000, rows: 150_000 };
   expect(await compare({ bufferMB: 157 })).toEqual({ of: 'keys', ...counts, ...changes(1) });
+});
+
+test('a feed contains exactly the rows that differ, even if rows spill to disk', async () => {
+  await putMany(150_000, "lpad(i::VARCHAR, 100, 'x')");
+  const limits = { bufferMB: 30 };
+
+  await expect(compare({ ...limits, diskBytes: 64 * 1024 })).rejects.toMatchObject({ kind: 'disk' });
+  expect(await compare(limits)).toMatchObject(changes(1));
+  const { taken, gone, added, come } = await judged(paths);
+  expect([taken, added]).toEqual([gone, come]);
 });
 
 test('compares tables of 1,000 columns', async () => {

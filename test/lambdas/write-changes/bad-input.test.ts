@@ -6,7 +6,7 @@ import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { expectTexts } from '../../support/screen.ts';
-import { depsOn, feedsIn, firstNight, headOf, night, publish, stateOf } from './support.ts';
+import { depsOn, feedsIn, firstNight, headOf, many, night, publish, stateOf } from './support.ts';
 
 test('a file without the key ends in ChangesNotWritten, and the next file with it gets a feed', async () => {
   const world = await firstNight('id,name\n1,a\n');
@@ -55,4 +55,24 @@ test('a damaged head ends in ChangesNotWritten and is not changed', async () => 
     expect(String(world.store.object(headKey('leads'))?.body)).toBe(text);
   }
   expect(feedsIn(world)).toEqual([]);
+});
+
+test('ends in ChangesNotWritten if time runs out while tables are compared, and the next invocation writes the feed', async () => {
+  const world = await firstNight(many(40));
+  await publish(world, 'night-2', '2026-11-21', many(39));
+  let looks = 0;
+  const secondsLeft = () => {
+    looks += 1;
+    return looks < 12 ? 900 : 20;
+  };
+
+  const late = await failureOf(
+    writeChanges(stateOf('night-2'), { ...depsOn(world), secondsLeft }),
+    'ChangesNotWritten',
+  );
+
+  expect(late.message).toContain('tableMemoryMB');
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, end: { run: 'night-1' } });
+  const next = await writeChanges(stateOf('night-2'), depsOn(world));
+  expect(next).toMatchObject({ feed: { run: 'night-2', sequence: 2, kind: 'changes', deletes: 1 } });
 });
