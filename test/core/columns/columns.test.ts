@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { listedOf } from '../../../core/columns/column-changes.ts';
+import { fieldsOf, listedOf } from '../../../core/columns/column-changes.ts';
 import { chooseColumns, columnsFor, type PublishedColumns } from '../../../core/columns/columns.ts';
 import { fieldsNamedBy, fieldsNamedInRuns } from '../../../core/columns/left-out.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
@@ -242,6 +242,17 @@ describe('a text that columns.labels maps to null', () => {
   ])('is refused if it is %s', async (_, settings) => {
     expect((await failureOf(chosen(settings), 'ConfigInvalid')).message).toContain('maps "');
   });
+});
+
+test('the fields of a manifest are the requested ones, then the others, without left-out columns', () => {
+  const fields = [field('id', 'מזהה'), field('nationalId'), field('name')];
+  const request = { columns: ['name'] };
+  const excepted = fieldsNamedBy(['nationalId'], fields);
+
+  expect(fieldsOf({ request, listed: listedOf(fields, request), excepted })).toEqual([
+    field('name'),
+    field('id', 'מזהה'),
+  ]);
 });
 
 test('fieldsNamedInRuns finds an entry in the fields, left-out columns and file columns of earlier runs', () => {
