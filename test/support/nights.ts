@@ -6,14 +6,14 @@ import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks } from '../../core/gate/report.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
 import { nameFile } from '../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { INSPECTED_BYTES } from '../../transfer/base/limits.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
-import { fakeBucket } from './fake-bucket.ts';
+import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
+import { exportIdOf } from './published.ts';
 
 /** A night of leads with a stored file: the input of PublishFile. */
 export interface Night {
@@ -21,11 +21,6 @@ export interface Night {
   date: string;
   bytes: string | Uint8Array;
   execution?: string;
-  /** Default: 01:00 of the date. */
-  startedAt?: string;
-  /** The export that executions adopt. Default: a separate one for each execution. */
-  exportId?: string;
-  contentType?: string;
   run?: Partial<Run>;
   /** Whether DownloadFile reads its beginning and names it. */
   named?: boolean;
@@ -47,12 +42,6 @@ export interface EndOfNight {
   told: string;
 }
 
-/** A bucket that a test can inspect. */
-export type OpenBucket = Bucket & {
-  put(key: string, body: Uint8Array): unknown;
-  text(key: string): string | undefined;
-};
-
 type Settings = Parameters<typeof deployment>[0];
 
 /** Nights of one entity in one bucket. Each passes through the real step, the earliest first. */
@@ -62,34 +51,37 @@ export function nightsOf(leads: object = {}, more: Settings = {}) {
 }
 
 /** Nights of one entity in a bucket that already contains other nights. */
-export function nightsIn(bucket: OpenBucket, leads: object, more: Settings = {}) {
+export function nightsIn(bucket: FakeBucket, leads: object, more: Settings = {}) {
   const settings = deployment({ ...more, entities: { leads } });
   return {
     night: (night: Night) => runNight(bucket, night, settings),
     release: (execution: string, newNormal = false) => release(bucket, execution, newNormal, settings),
   };
 }
-export type Nights = ReturnType<typeof nightsOf>;
 
-async function runNight(bucket: OpenBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
+async function runNight(bucket: FakeBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
   const { date, execution = `of-${date}` } = night;
   const prefix = `runs/entity=leads/run=${execution}/`;
-  const { contentType = 'text/csv', exportId = exportIdOf(execution) } = night;
   const bytes = Buffer.from(night.bytes);
-  const given = run({ date, prefix, exportId, createdAt: `${date}T01:00:05.000Z`, ...night.run });
-  const named = night.named ? nameOf(bytes, contentType, given, settings) : { key: `${prefix}leads.csv` };
+  const given = run({
+    date,
+    prefix,
+    exportId: exportIdOf(execution),
+    createdAt: `${date}T01:00:05.000Z`,
+    ...night.run,
+  });
+  const named = night.named ? nameOf(bytes, given, settings) : { key: `${prefix}leads.csv` };
   if ('refuse' in named) return refusedByName(named.refuse);
   const { key } = named;
-  await bucket.put(key, bytes);
-  const file = storedFile({ key, contentType, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
-  const { startedAt = `${date}T01:00:00.000Z` } = night;
-  const state = runState({ execution, startedAt, file, run: given });
+  bucket.put(key, bytes);
+  const file = storedFile({ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
+  const state = runState({ execution, startedAt: `${date}T01:00:00.000Z`, file, run: given });
   return endOf(bucket, `${prefix}_manifest.json`, state, settings);
 }
 
 /** Names the file when the engine requests the name, after the first bytes. */
-function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
-  const head = { length: bytes.length, contentType };
+function nameOf(bytes: Buffer, given: Run, settings: Deployment) {
+  const head = { length: bytes.length, contentType: 'text/csv' };
   return nameFile(head, bytes.subarray(0, INSPECTED_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
 }
 
@@ -100,7 +92,7 @@ function refusedByName(cause: string): EndOfNight {
 
 /** Collects answers and errors of the step over as many invocations as it needs. */
 async function endOf(
-  bucket: OpenBucket,
+  bucket: FakeBucket,
   manifestKey: string,
   state: ReturnType<typeof runState>,
   settings: Deployment,
@@ -135,14 +127,8 @@ async function endOf(
   };
 }
 
-function release(bucket: OpenBucket, execution: string, newNormal: boolean, settings: Deployment): Promise<EndOfNight> {
+function release(bucket: FakeBucket, execution: string, newNormal: boolean, settings: Deployment): Promise<EndOfNight> {
   const input = { entity: 'leads', release: execution, reason: 'It is known to be right.', by: 'dana@desk', newNormal };
   const state = newState(input, { execution: `release-${execution}`, startedAt: '2026-11-20T07:00:00.000Z' });
   return endOf(bucket, `runs/entity=leads/run=${execution}/_manifest.json`, state, settings);
-}
-
-/** A different export id for each run, as from a CRM that creates an export for each request. */
-export function exportIdOf(execution: string): string {
-  const digits = crc32(execution).toString(16).padStart(12, '0');
-  return `00000000-0000-4000-8000-${digits}`;
 }

@@ -37,8 +37,6 @@ function runOf({ columns = COLUMNS, except = false, run }: Setting): Night['run'
   };
 }
 
-const idOf = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`;
-
 /** A bucket with these settings. `next` adds the next night, and expects no canary in any text about it. */
 export function oddNights(setting: Setting = {}) {
   const { except, tables, leads } = setting;
@@ -51,7 +49,7 @@ export function oddNights(setting: Setting = {}) {
   const next = async (bytes: string | Uint8Array, more: Partial<Night> = {}) => {
     days += 1;
     const date = `2026-11-${9 + days}`;
-    const end = await nights.night({ date, bytes, run: runOf(setting), exportId: idOf(days), ...more });
+    const end = await nights.night({ date, bytes, run: runOf(setting), ...more });
     expect(end.told).not.toContain(CANARY);
     return end;
   };

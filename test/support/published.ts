@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { datePointerKey, latestPointerKey, type Pointer } from '../../core/export/pointer.ts';
 import type { FakeBucket } from './fake-bucket.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
@@ -31,5 +32,5 @@ export function putHundreds(bucket: FakeBucket): void {
   bucket.put(latestPointerKey('leads'), bucket.text(datePointerKey('leads', '2026-11-19')) ?? '');
 }
 
-/** A different export id for each date, as from a CRM that creates an export for each request. */
-export const exportIdOf = (date: string) => `00000000-0000-4000-8000-0000${date.replaceAll('-', '')}`;
+/** A different export id for each date or run, as from a CRM that creates an export for each request. */
+export const exportIdOf = (of: string) => `00000000-0000-4000-8000-${crc32(of).toString(16).padStart(12, '0')}`;

@@ -14,16 +14,16 @@ export const LATEST = 'published/entity=leads/latest.json';
 export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
-type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'key' | 'restarts' | 'undeclaredEnd'>>;
+type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'restarts' | 'undeclaredEnd'>>;
 
 /** A run with a stored file. */
 export function storedRun(
   text: string | Uint8Array = SMALL_CSV,
-  { key = FILE_KEY, restarts = 0, undeclaredEnd = false, ...options }: Options = {},
+  { restarts = 0, undeclaredEnd = false, ...options }: Options = {},
 ) {
   const bytes = Buffer.from(text);
-  const bucket = fakeBucket({ objects: { [key]: bytes }, ...options });
-  const file = storedFile({ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)), restarts, undeclaredEnd });
+  const bucket = fakeBucket({ objects: { [FILE_KEY]: bytes }, ...options });
+  const file = storedFile({ bytes: bytes.length, crc32: crc32Text(crc32(bytes)), restarts, undeclaredEnd });
   return { bucket, state: runState({ file }) };
 }
 

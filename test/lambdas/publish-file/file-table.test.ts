@@ -281,6 +281,7 @@ test.each<[name: string, bytes: string | Uint8Array, looks: string]>([
   ['gzip of 80 MB of zeros', gzipSync(Buffer.alloc(80_000_000)), 'binary data of an unrecognised kind'],
   ['gzip that is cut off in its first bytes', gzipSync(csv(TABLE)).subarray(0, 20), 'gzip that is cut off'],
   ['gzip that is cut off in its records', gzipSync(csv(TABLE)).subarray(0, -9), 'gzip that is cut off'],
+  ['gzip with another size at its end', gzipSync(csv(TABLE)).with(-1, 1), 'gzip that is damaged'],
   ['a JSON error after a sep= line', `sep=,\r\n${ERROR_OF_TWO_LINES}`, TEXT],
   ['a JSON error after a zero-width space', `\u200B${ERROR_OF_TWO_LINES}`, TEXT],
   ['a JSON error after the end mark of DOS', `\x1a${ERROR_OF_TWO_LINES}`, TEXT],

@@ -43,15 +43,6 @@ test('publishes a partial export for its date alone, without a table, if the dat
   expect(bucket.text(LATEST)).toBeUndefined();
 });
 
-test('a full run replaces the partial export of its date, even if that one started later', async () => {
-  const { bucket, state, later } = byHand();
-  await publish(bucket, later);
-
-  expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'TABLE_DUE' });
-
-  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
-});
-
 test('a partial export ends in UNPUBLISHED if a full run publishes the date meanwhile', async () => {
   const { bucket, state, later } = byHand();
   const meanwhile = storedRunOf(bucket, () => publish(bucket, state));

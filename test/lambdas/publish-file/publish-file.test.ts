@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { manifestSchema } from '../../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
@@ -9,7 +8,7 @@ import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { mortal } from '../../support/mortal.ts';
 import { exportIdOf } from '../../support/published.ts';
 import { runs } from '../../support/runs.ts';
@@ -218,24 +217,6 @@ describe.each([
   });
 });
 
-test('completes a step that died after the manifest, even if the next release words warnings differently', async () => {
-  const { bucket, state } = storedRun(SMALL_CSV, {
-    restarts: 1,
-    before: failing('putOnce', BY_DATE, new RunError('StorageUnavailable', 'Down.')),
-  });
-  await failureOf(publish(bucket, state), 'StorageUnavailable');
-  const standing = JSON.stringify({
-    ...manifestIn(bucket),
-    warnings: ['In the words of then.'],
-  });
-  bucket.put(MANIFEST_KEY, standing);
-
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
-
-  expect(bucket.text(MANIFEST_KEY)).toBe(standing);
-  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ manifestKey: MANIFEST_KEY });
-});
-
 test('warns in the manifest of a lost answer to the create request, and of restarts of the download', async () => {
   const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
 
@@ -243,21 +224,6 @@ test('warns in the manifest of a lost answer to the create request, and of resta
 
   const warnings = [expect.stringContaining('further export'), expect.stringContaining('restarted 2 times')];
   expect(manifestIn(bucket)).toMatchObject({ unansweredCreates: 1, file: { restarts: 2 }, warnings });
-});
-
-test('a run of an earlier date moves the pointer of its date and leaves the latest pointer', async () => {
-  const { bucket, state } = storedRun();
-  await publish(bucket, state);
-  const latest = bucket.text(LATEST);
-
-  await publish(bucket, {
-    ...state,
-    execution: 'again',
-    run: run({ date: '2026-11-19', prefix: 'runs/entity=leads/run=again/', exportId: exportIdOf('2026-11-19') }),
-  });
-
-  expect(bucket.text(LATEST)).toBe(latest);
-  expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
 });
 
 test('throws if the state has no file', async () => {
