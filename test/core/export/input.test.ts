@@ -101,16 +101,10 @@ test.each([[{}], [[]], [7], [null], [{ entity: 'x' }], [{ entity: 'leads', y: 1 
 );
 
 test.each<[string, unknown]>([
-  ['in place of the entity', { entity: `eyJhbGciOiJIUzI1NiJ9.${CANARY}.sig` }],
-  ['as a key', { entity: 'leads', [`Bearer ${CANARY}`]: 1 }],
-  ['as an operator', { entity: 'leads', filtersOperator: CANARY }],
-  ['as a date', { entity: 'leads', date: CANARY }],
-  ['as columns', { entity: 'leads', columns: CANARY }],
   ['inside of filters', { entity: 'leads', filters: [CANARY] }],
   ['as a relative date', { entity: 'leads', filters: [{ a: { $date: CANARY } }] }],
   ['next to a relative date', { entity: 'leads', filters: [{ a: { $date: 'day', [CANARY]: 1 } }] }],
   ['as a key above a relative date', { entity: 'leads', filters: [{ [`${CANARY}.${CANARY}`]: { $date: 7 } }] }],
-  ['as the whole input', CANARY],
 ])('does not quote a token pasted %s', (_, input) => {
   expect(refused(input).failure.cause).not.toContain(CANARY);
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dependsOnDate } from '../../../core/config/relative-date.ts';
 import { type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
@@ -75,21 +74,4 @@ test('windows of consecutive dates have no gap or overlap in ten zones, over sev
     }
     expect(begin).toBe(instantOf('day', { date: dateAfter(FIRST, days), timeZone }));
   }
-});
-
-test('a day is within its week, and not before the start of its month, in any zone', () => {
-  const zone = fc.constantFrom(...Intl.supportedValuesOf('timeZone'));
-  fc.assert(
-    fc.property(zone, fc.integer({ min: 0, max: DAYS - 1 }), (timeZone, day) => {
-      const date = dateAfter(FIRST, day);
-      const at = (expression: string) => instantOf(expression, { date, timeZone });
-      const lastMonth = resolved({ $date: 'monthStart-1d' }, date);
-
-      expect(at('weekStart') <= at('day') && at('day') < at('weekStart+7d')).toBe(true);
-      expect(at('monthStart') <= at('day')).toBe(true);
-      expect(at('day')).toBe(instantOf('day-1d', { date: dateAfter(date, 1), timeZone }));
-      expect(lastMonth).not.toEqual([{ value: expect.stringContaining(date.slice(0, 7)) }]);
-    }),
-    { numRuns: runs(200) },
-  );
 });
