@@ -1,18 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** The end of a zip archive, and a whole archive without files (APPNOTE.TXT, 4.3.16). */
-const END_OF_ZIP = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
-
-/** A minimal zip archive: empty entries with these names, and the end of the directory. */
-export function zipOf(...names: string[]): Buffer {
-  const entries = names.map((name) => {
-    const header = Buffer.alloc(30);
-    header.write('PK\x03\x04\x14', 'latin1');
-    header.writeUInt16LE(name.length, 26);
-    return Buffer.concat([header, Buffer.from(name)]);
-  });
-  return Buffer.concat([...entries, END_OF_ZIP]);
-}
+/** A zip archive of empty files with these names. */
+export const zipOf = (...names: string[]): Buffer => zipOfFiles(...names.map((name) => ({ name, content: '' })));
 
 /** A zip archive of one uncompressed file. */
 export const zipWith = (name: string, content: string): Buffer => zipOfFiles({ name, content });

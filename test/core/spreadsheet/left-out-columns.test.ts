@@ -273,7 +273,27 @@ describe('with a left-out column, a workbook is not stopped by', () => {
   const withFormat = (code: string) =>
     inPart(/styles/, '<numFmts>', `<numFmts><numFmt numFmtId="170" formatCode="${code}"/>`);
 
+  const OF_A_SHEET: Record<string, string> = {
+    'colours and icons by value':
+      '<conditionalFormatting sqref="A1:A9"><cfRule type="colorScale" priority="1"><colorScale><cfvo type="min"/><cfvo type="percentile" val="50"/><color rgb="FFF8696B"/></colorScale></cfRule><cfRule type="iconSet" priority="2"><iconSet iconSet="3TrafficLights1"><cfvo type="percent" val="67"/></iconSet></cfRule><cfRule type="duplicateValues" dxfId="0" priority="3"/><cfRule type="cellIs" dxfId="0" priority="4" operator="greaterThan"><formula>200</formula></cfRule></conditionalFormatting>',
+    'a limit for the length of a cell, and its values':
+      '<dataValidations count="1"><dataValidation type="textLength" operator="lessThan" allowBlank="1" sqref="B2:B9"><formula1>9</formula1></dataValidation><dataValidation type="list" sqref="A2:A9"><formula1>$A$2:$A$9</formula1></dataValidation></dataValidations>',
+    'protection with a password, as Excel stores it today': `<sheetProtection algorithmName="SHA-512" hashValue="${'aB3+/'.repeat(17)}a==" saltValue="${'aB3+/'.repeat(4)}ab==" spinCount="100000" sheet="1"/>`,
+    'a sorted filter':
+      '<autoFilter ref="A1:B2"><sortState ref="A2:B2"><sortCondition ref="A2" customList=""/></sortState></autoFilter>',
+    'protection with a password': '<sheetProtection password="83AF" sheet="1"/>',
+  };
+  const OF_A_TABLE: Record<string, string> = {
+    'a table of the header': `<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3">${columns}</tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>`,
+    'filter buttons, totals and a name of two words in a table':
+      '<table id="1" name="LeadsTable" displayName="LeadsTable" ref="A1:C2"><autoFilter ref="A1:C2"><filterColumn colId="0" hiddenButton="1"/></autoFilter><tableColumns count="1"><tableColumn id="1" name="id" totalsRowLabel="Total" totalsRowFunction="none"/></tableColumns></table>',
+    'a table by Excel in Hebrew': '<table displayName="טבלה1" ref="A1"/>',
+    'a table by Polars': '<table name="Frame0" displayName="Frame0" ref="A1:C2"/>',
+  };
+
   test.each<[what: string, change: (parts: Parts) => Parts]>([
+    ...Object.entries(OF_A_SHEET).map(([what, xml]): [string, (parts: Parts) => Parts] => [what, inSheet(xml)]),
+    ...Object.entries(OF_A_TABLE).map(([what, xml]): [string, (parts: Parts) => Parts] => [what, withTable(xml)]),
     ['the number of the page', footer('&amp;P')],
     ['page and pages', footer('&amp;LPage &amp;P of &amp;N&amp;R&amp;D &amp;T')],
     ['page and pages in Hebrew', footer('&amp;Cעמוד &amp;P מתוך &amp;N')],
@@ -306,14 +326,6 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         '<sheetViews><sheetView rightToLeft="1" workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft" activeCell="A2" sqref="A2"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/><cols><col min="1" max="3" width="9.140625" customWidth="1"/></cols><sheetData>',
       ),
     ],
-    [
-      'a table of the header',
-      withTable(
-        `<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3">${columns}</tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>`,
-      ),
-    ],
-    ['a table by Excel in Hebrew', withTable('<table displayName="טבלה1" ref="A1"/>')],
-    ['a table by Polars', withTable('<table name="Frame0" displayName="Frame0" ref="A1:C2"/>')],
     [
       'an empty line before the declaration, and a word between elements, of PyExcelerate',
       all(inPart(/styles|sheet1/, /^/, '\n'), inSheet('None')),
@@ -349,31 +361,6 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     ],
     ['a theme and fonts', withTheme('<a:theme name="Office Theme"><a:latin typeface="Calibri Light"/></a:theme>')],
     [
-      'colours and icons by value',
-      inSheet(
-        '<conditionalFormatting sqref="A1:A9"><cfRule type="colorScale" priority="1"><colorScale><cfvo type="min"/><cfvo type="percentile" val="50"/><color rgb="FFF8696B"/></colorScale></cfRule><cfRule type="iconSet" priority="2"><iconSet iconSet="3TrafficLights1"><cfvo type="percent" val="67"/></iconSet></cfRule><cfRule type="duplicateValues" dxfId="0" priority="3"/><cfRule type="cellIs" dxfId="0" priority="4" operator="greaterThan"><formula>200</formula></cfRule></conditionalFormatting>',
-      ),
-    ],
-    [
-      'a limit for the length of a cell, and its values',
-      inSheet(
-        '<dataValidations count="1"><dataValidation type="textLength" operator="lessThan" allowBlank="1" sqref="B2:B9"><formula1>9</formula1></dataValidation><dataValidation type="list" sqref="A2:A9"><formula1>$A$2:$A$9</formula1></dataValidation></dataValidations>',
-      ),
-    ],
-    ['protection with a password', inSheet('<sheetProtection password="83AF" sheet="1"/>')],
-    [
-      'protection with a password, as Excel stores it today',
-      inSheet(
-        `<sheetProtection algorithmName="SHA-512" hashValue="${'aB3+/'.repeat(17)}a==" saltValue="${'aB3+/'.repeat(4)}ab==" spinCount="100000" sheet="1"/>`,
-      ),
-    ],
-    [
-      'a sorted filter',
-      inSheet(
-        '<autoFilter ref="A1:B2"><sortState ref="A2:B2"><sortCondition ref="A2" customList=""/></sortState></autoFilter>',
-      ),
-    ],
-    [
       'what LibreOffice adds to a file of Excel',
       all(
         withPart('docProps/custom.xml', `${OFFICE}.custom-properties+xml`, '<Properties></Properties>'),
@@ -401,12 +388,6 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       all(
         inSheet('<pageSetup orientation="portrait" horizontalDpi="4294967295" verticalDpi="4294967293"/>'),
         inPart(/sheet1/, '<sheetData>', '<sheetData xml:space="preserve">'),
-      ),
-    ],
-    [
-      'filter buttons, totals and a name of two words in a table',
-      withTable(
-        '<table id="1" name="LeadsTable" displayName="LeadsTable" ref="A1:C2"><autoFilter ref="A1:C2"><filterColumn colId="0" hiddenButton="1"/></autoFilter><tableColumns count="1"><tableColumn id="1" name="id" totalsRowLabel="Total" totalsRowFunction="none"/></tableColumns></table>',
       ),
     ],
     [
