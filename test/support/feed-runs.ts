@@ -25,6 +25,15 @@ export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSett
   return { ...deps, softwareVersion: '1.2.3', hashKey: async () => 'k'.repeat(64) };
 }
 
+/** The dependencies with something that happens before an object is stored; if it throws, the object is not stored. */
+export function beforePut<D extends ReturnType<typeof depsOn>>(deps: D, happens: (key: string) => unknown): D {
+  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
+    await happens(key);
+    return deps.bucket.putParquet(key, ...rest);
+  };
+  return { ...deps, bucket: { ...deps.bucket, putParquet } };
+}
+
 export const stateOf = (run: string) =>
   runState({ execution: run, manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
 

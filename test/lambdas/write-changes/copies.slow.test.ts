@@ -2,20 +2,30 @@ import { expect, test } from 'vitest';
 import { EngineError } from '../../../core/table/engine.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
-import { depsOn, feedKeyOf, feedsIn, firstNight, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+import {
+  beforePut,
+  depsOn,
+  feedKeyOf,
+  feedsIn,
+  firstNight,
+  headOf,
+  many,
+  night,
+  publish,
+  rowsOf,
+  stateOf,
+} from './support.ts';
 
 /** A function that pauses between making its feed and writing it. */
 function holding(deps: ReturnType<typeof depsOn>) {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: mayGoOn, resolve: letGo } = Promise.withResolvers<void>();
-  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
-    if (key.endsWith('changes.parquet')) {
-      reach();
-      await mayGoOn;
-    }
-    return deps.bucket.putParquet(key, ...rest);
-  };
-  return { held: { ...deps, bucket: { ...deps.bucket, putParquet } }, reached, letGo };
+  const held = beforePut(deps, async (key) => {
+    if (!key.endsWith('changes.parquet')) return;
+    reach();
+    await mayGoOn;
+  });
+  return { held, reached, letGo };
 }
 
 test('a table rewritten before its feed was written gets a feed with its new content', async () => {
@@ -64,12 +74,9 @@ test('a pair too large for one function stays open while one with more memory ma
 test('a pair that this function cannot compare does not block a newer table', async () => {
   const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  const deps = depsOn(world);
-  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
+  const small = beforePut(depsOn(world), (key) => {
     if (key === feedKeyOf('night-2', '2026-11-21')) throw new EngineError('memory');
-    return deps.bucket.putParquet(key, ...rest);
-  };
-  const small = { ...deps, bucket: { ...deps.bucket, putParquet } };
+  });
   await failureOf(writeChanges(stateOf('night-2'), small), 'ChangesNotWritten');
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
   await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');

@@ -5,7 +5,7 @@ import { tree } from '../../lib/support/files.ts';
 import { type FeedSettings, night, type FeedWorld as World } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 
-export { depsOn, expire, headOf, night, publish, stateOf } from '../../support/feed-runs.ts';
+export { beforePut, depsOn, expire, headOf, night, publish, stateOf } from '../../support/feed-runs.ts';
 
 export const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
 export const feedsIn = ({ store }: World) =>

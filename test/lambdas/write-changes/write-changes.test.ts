@@ -12,6 +12,7 @@ import type { FeedSettings } from '../../support/feed-runs.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import {
+  beforePut,
   depsOn,
   expire,
   feedKeyOf,
@@ -25,6 +26,7 @@ import {
   stateOf,
 } from './support.ts';
 
+const isFeed = (key: string) => key.endsWith('changes.parquet');
 const COPY = 'changes/entity=leads/base/run=night-2.parquet';
 
 test('the first feed has all rows, the second the changes, and each its place in the chain', async () => {
@@ -104,14 +106,10 @@ test("feed, record and copied table have the digest of the table's column settin
 });
 
 /** A function that cannot store its feed. */
-function dying(world: Parameters<typeof depsOn>[0]): ReturnType<typeof depsOn> {
-  const deps = depsOn(world);
-  const putParquet: typeof deps.bucket.putParquet = (key, ...rest) =>
-    key.endsWith('changes.parquet')
-      ? Promise.reject(new RunError('StorageDenied', 'No.'))
-      : deps.bucket.putParquet(key, ...rest);
-  return { ...deps, bucket: { ...deps.bucket, putParquet } };
-}
+const dying = (world: Parameters<typeof depsOn>[0]) =>
+  beforePut(depsOn(world), (key) => {
+    if (isFeed(key)) throw new RunError('StorageDenied', 'No.');
+  });
 
 async function leftOpen() {
   const world = await firstNight('id,name\n1,a\n');
@@ -135,14 +133,9 @@ test('completes an open pair in the next run, even if storing its feed failed tw
 test('does not take the feed of another pair that a function has stored meanwhile', async () => {
   const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  const deps = depsOn(world);
-  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
-    if (key.endsWith('changes.parquet')) await world.put(key, 'the feed of another pair');
-    return deps.bucket.putParquet(key, ...rest);
-  };
-  const bucket = { ...deps.bucket, putParquet };
+  const deps = beforePut(depsOn(world), (key) => isFeed(key) && world.put(key, 'the feed of another pair'));
 
-  await failureOf(writeChanges(stateOf('night-2'), { ...deps, bucket }), 'StorageUnavailable');
+  await failureOf(writeChanges(stateOf('night-2'), deps), 'StorageUnavailable');
 
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
   const { feed } = await writeChanges(stateOf('night-2'), depsOn(world));
@@ -152,13 +145,9 @@ test('does not take the feed of another pair that a function has stored meanwhil
 test('replaces the copy of another table of the run that a function has stored meanwhile', async () => {
   const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  const deps = depsOn(world);
-  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
-    if (key === COPY) await world.put(key, 'another table of the run');
-    return deps.bucket.putParquet(key, ...rest);
-  };
+  const deps = beforePut(depsOn(world), (key) => key === COPY && world.put(key, 'another table of the run'));
 
-  await writeChanges(stateOf('night-2'), { ...deps, bucket: { ...deps.bucket, putParquet } });
+  await writeChanges(stateOf('night-2'), deps);
 
   const { feed } = await night(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
   expect(feed).toMatchObject({ sequence: 3, kind: 'changes', updates: 1 });
