@@ -29,20 +29,12 @@ export interface WorkbookDraft {
   workbookPr?: string;
   /** Additional parts. */
   parts?: { name: string; content: string | Uint8Array; type: string }[];
-  /** Whether the workbook uses the strict edition of the standard. */
-  strict?: boolean;
 }
 
 const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
-const MAIN = {
-  transitional: 'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
-  strict: 'http://purl.oclc.org/ooxml/spreadsheetml/main',
-};
-const RELATIONSHIPS = {
-  transitional: 'http://schemas.openxmlformats.org/officeDocument/2006/relationships',
-  strict: 'http://purl.oclc.org/ooxml/officeDocument/relationships',
-};
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 export const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -55,16 +47,11 @@ export function workbook(draft: WorkbookDraft): Buffer {
   return zipOfFiles(...parts.map(({ name, content }) => ({ name, content, deflated: true })));
 }
 
-/** A workbook of the sheet `leads`. `date` and `time`: days since 1899-12-30, as a date or with time. */
-export function smallWorkbook(rows: (string | number | { date: number } | { time: number })[][]): Buffer {
-  const cells = rows.map((row) =>
-    row.map((cell): Cell => {
-      if (typeof cell !== 'object') return cell === '' ? null : cell;
-      const [style, value] = 'date' in cell ? [1, cell.date] : [2, cell.time];
-      return { xml: `<c s="${style}"><v>${value}</v></c>` };
-    }),
-  );
-  return workbook({ sheets: [{ name: 'leads', rows: cells }], formats: [14, 22] });
+/** A workbook of the sheet `leads`. An empty text is no cell. */
+export function smallWorkbook(rows: (string | number)[][]): Buffer {
+  return workbook({
+    sheets: [{ name: 'leads', rows: rows.map((row) => row.map((cell) => (cell === '' ? null : cell))) }],
+  });
 }
 
 /** The file entry in the manifest of a published workbook. @param headerless as `columns.header: "none"` */
@@ -77,19 +64,23 @@ export async function workbookFile(
   return { format: 'xlsx', header, content, rows };
 }
 
+/** A part in the strict edition of the standard. */
+export const asStrict = (xml: string) =>
+  xml
+    .replaceAll(MAIN, 'http://purl.oclc.org/ooxml/spreadsheetml/main')
+    .replaceAll(RELATIONSHIPS, 'http://purl.oclc.org/ooxml/officeDocument/relationships');
+
 /** The parts of a workbook, for tests that change one. */
 export function partsOf(draft: WorkbookDraft): { name: string; content: string | Uint8Array }[] {
-  const edition = draft.strict ? 'strict' : 'transitional';
-  const main = MAIN[edition];
   const sheets = draft.sheets.map(({ rows, xml }, place) => ({
     name: `xl/worksheets/sheet${place + 1}.xml`,
-    content: xml ?? sheetXml(rows ?? [], main),
+    content: xml ?? sheetXml(rows ?? []),
     type: `${TYPES}.worksheet+xml`,
   }));
   const parts = [
-    { name: 'xl/workbook.xml', content: workbookXml(draft, main, edition), type: `${TYPES}.sheet.main+xml` },
-    { name: 'xl/styles.xml', content: stylesXml(draft.formats ?? [], main), type: `${TYPES}.styles+xml` },
-    ...(draft.sharedStrings || draft.sharedXml ? [sharedPart(draft, main)] : []),
+    { name: 'xl/workbook.xml', content: workbookXml(draft), type: `${TYPES}.sheet.main+xml` },
+    { name: 'xl/styles.xml', content: stylesXml(draft.formats ?? []), type: `${TYPES}.styles+xml` },
+    ...(draft.sharedStrings || draft.sharedXml ? [sharedPart(draft)] : []),
     ...sheets,
     ...(draft.parts ?? []),
   ];
@@ -101,7 +92,7 @@ export function partsOf(draft: WorkbookDraft): { name: string; content: string |
     ['ss', 'sharedStrings', '/xl/sharedStrings.xml'],
   ];
   const relationship = ([id, type, target]: string[]) =>
-    `<Relationship Id="${id}" Type="${RELATIONSHIPS[edition]}/${type}" Target="${target}"/>`;
+    `<Relationship Id="${id}" Type="${RELATIONSHIPS}/${type}" Target="${target}"/>`;
   const shared = draft.sharedStrings || draft.sharedXml ? relations : relations.slice(0, -1);
   return [
     { name: '[Content_Types].xml', content: `${DECLARATION}<Types>${defaults}${overrides.join('')}</Types>` },
@@ -117,33 +108,33 @@ export function partsOf(draft: WorkbookDraft): { name: string; content: string |
   ];
 }
 
-function workbookXml({ sheets, workbookPr }: WorkbookDraft, main: string, edition: 'strict' | 'transitional') {
+function workbookXml({ sheets, workbookPr }: WorkbookDraft): string {
   const listed = sheets.map(
     ({ state = 'visible', name }, place) =>
       `<sheet name="${name ?? `Sheet${place + 1}`}" sheetId="${place + 1}" state="${state}" r:id="s${place}"/>`,
   );
-  return `${DECLARATION}<workbook xmlns="${main}" xmlns:r="${RELATIONSHIPS[edition]}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets></workbook>`;
+  return `${DECLARATION}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONSHIPS}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets></workbook>`;
 }
 
-function sharedPart({ sharedStrings = [], sharedXml = '' }: WorkbookDraft, main: string) {
+function sharedPart({ sharedStrings = [], sharedXml = '' }: WorkbookDraft) {
   const items = sharedStrings.map((text) => `<si><t xml:space="preserve">${escaped(text)}</t></si>`);
-  const content = `${DECLARATION}<sst xmlns="${main}">${items.join('')}${sharedXml}</sst>`;
+  const content = `${DECLARATION}<sst xmlns="${MAIN}">${items.join('')}${sharedXml}</sst>`;
   return { name: 'xl/sharedStrings.xml', content, type: `${TYPES}.sharedStrings+xml` };
 }
 
-function stylesXml(formats: (string | number)[], main: string): string {
+function stylesXml(formats: (string | number)[]): string {
   const own = formats.flatMap((format, place) =>
     typeof format === 'string' ? [`<numFmt numFmtId="${164 + place}" formatCode="${escaped(format)}"/>`] : [],
   );
   const cells = formats.map(
     (format, place) => `<xf numFmtId="${typeof format === 'string' ? 164 + place : format}" fontId="0"/>`,
   );
-  return `${DECLARATION}<styleSheet xmlns="${main}"><numFmts>${own.join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${cells.join('')}</cellXfs></styleSheet>`;
+  return `${DECLARATION}<styleSheet xmlns="${MAIN}"><numFmts>${own.join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${cells.join('')}</cellXfs></styleSheet>`;
 }
 
-export function sheetXml(rows: Cell[][], main = MAIN.transitional): string {
+export function sheetXml(rows: Cell[][]): string {
   // Its declared size is wrong on purpose.
-  return `${DECLARATION}<worksheet xmlns="${main}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
+  return `${DECLARATION}<worksheet xmlns="${MAIN}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
 }
 
 function rowXml(cells: Cell[], place: number): string {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { CANARY } from '../../support/builders.ts';
-import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
+import { smallWorkbook, workbook, workbookFile } from '../../support/workbook.ts';
 import { placeForTables, putTable, rowsIn } from './support.ts';
 
 /** Tables of spreadsheets: the facts of their content locate their records. */
@@ -10,13 +10,11 @@ import { placeForTables, putTable, rowsIn } from './support.ts';
 const { path, rowsOf, tableOf } = await placeForTables();
 const COLUMNS = ['id', 'name', 'born', 'seen', 'sum'];
 
-const WORKBOOK = smallWorkbook([
-  ['Leads of November'],
-  [],
-  COLUMNS,
-  ['1', 'שרה', { date: 46_348 }, { time: 46_348.5 }, 12.5],
-  ['2', '', { date: 1 }, '', 0.1],
-]);
+const DAY = { xml: '<c s="1"><v>46348</v></c>' };
+const NOON = { xml: '<c s="2"><v>46348.5</v></c>' };
+const FIRST_DAY = { xml: '<c s="1"><v>1</v></c>' };
+const ROWS = [['Leads of November'], [], COLUMNS, ['1', 'שרה', DAY, NOON, 12.5], ['2', null, FIRST_DAY, null, 0.1]];
+const WORKBOOK = workbook({ sheets: [{ rows: ROWS }], formats: [14, 22] });
 const TYPES: TableSettings['columns'] = {
   born: 'date',
   seen: 'timestamp',
