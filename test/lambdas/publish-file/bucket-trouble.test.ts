@@ -24,12 +24,6 @@ describe.each(PLACES)('if %s of %s fails:', (operation, part) => {
     return { state, invoke: (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext()) };
   };
 
-  test('StorageUnavailable before the deadline waits, and does not count as a late try', async () => {
-    const { state, invoke } = publishing('2026-11-20T01:10:00Z', 'StorageUnavailable', 99);
-
-    expect(await invoke(state)).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, lateTries: 0 });
-  });
-
   test('StorageUnavailable after the deadline is tried again, and the stored file is published', async () => {
     const { state, invoke } = publishing('2026-11-20T02:00:01Z', 'StorageUnavailable', 1);
 
