@@ -42,7 +42,6 @@ export const historyOf = (...nights: Facts[]): History => ({
 
 /** Settings and facts of the run that differ from the usual ones. */
 export interface Promised {
-  columns?: string[];
   excepting?: boolean;
   required?: string[];
   headerless?: boolean;
@@ -60,11 +59,11 @@ export function subjectOf(
   facts: Facts,
   { promised = {}, run: overrides, history = NO_HISTORY }: SubjectOptions = {},
 ): Subject {
-  const { columns = ['id', 'name'], excepting, required, headerless, guards = {}, drift = {} } = promised;
+  const { excepting, required, headerless, guards = {}, drift = {} } = promised;
   const leads = { columns: { ...(required && { required }), ...(headerless && { header: 'none' }) }, guards, drift };
   const excepted = excepting ? [{ entry: 'idNumber', name: 'idNumber', label: null }] : [];
   return {
-    run: run({ exportId: 'export-0', request: { columns }, excepted, ...overrides }),
+    run: run({ exportId: 'export-0', request: { columns: ['id', 'name'] }, excepted, ...overrides }),
     settings: deployment({ entities: { leads } }).entities.leads,
     facts,
     history,

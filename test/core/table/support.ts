@@ -21,7 +21,7 @@ type Dialect = NonNullable<File['dialect']>;
 /** A published file and the settings of its table. */
 export interface Published {
   content: string | Uint8Array;
-  file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> };
+  file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> | null };
   settings?: Partial<TableSettings>;
   hashKey?: string | null;
   identity?: string;

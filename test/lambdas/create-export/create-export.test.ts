@@ -144,10 +144,7 @@ test.each([
     '2026-11-20',
   ],
   ['of an offset schedule', 'UTC', '2026-11-21T00:05:00Z', { scheduledFor: '2026-11-21T01:00:00+02:00' }, '2026-11-20'],
-  ['of the start, in winter time, two hours east', 'Asia/Jerusalem', '2026-01-10T21:30:00Z', {}, '2026-01-10'],
-  ['of the start, in summer time, three hours east', 'Asia/Jerusalem', '2026-07-10T21:30:00Z', {}, '2026-07-11'],
-  ['of the start, before the clocks change', 'Europe/London', '2026-03-28T23:30:00Z', {}, '2026-03-28'],
-  ['of the start, after the clocks changed', 'Europe/London', '2026-03-29T23:30:00Z', {}, '2026-03-30'],
+  ['of the start, in summer time', 'Asia/Jerusalem', '2026-07-10T21:30:00Z', {}, '2026-07-11'],
   [
     'that the input gives, in preference to any other',
     'Asia/Jerusalem',

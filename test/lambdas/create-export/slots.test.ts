@@ -66,22 +66,6 @@ test('a manual run makes no claim and ignores the claim of a rule', async () => 
   expect(posts()).toBe(4);
 });
 
-test.each([
-  ['filters', { filters: [{ field: 'id', comparisonOperator: 'equals', value: '1' }] }],
-  ['columns', { columns: ['id'] }],
-  ['a comment', { Comment: 'By hand.' }],
-])('an input with a start and %s makes no claim, and the rule still exports', async (_, more) => {
-  const { run, claims, posts } = deployed();
-  const scheduledFor = '2026-11-20T01:00:00Z';
-
-  const { answer } = await run('by-hand', '2026-11-20T00:50:00Z', { scheduledFor, ...more });
-  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
-  expect(claims()).toEqual([]);
-
-  expect((await run('event-1', scheduledFor, { scheduledFor })).answer.outcome).toBe('CREATED');
-  expect(posts()).toBe(2);
-});
-
 test('refuses to claim a future start', async () => {
   const { run, claims } = deployed();
 

@@ -115,12 +115,19 @@ test('publishes every good file of a service, with its rows and columns', async 
 
       expect(end).toMatchObject({ ended: 'PUBLISHED', cause: '' });
       const compression = service.packed ?? null;
+      if (format === 'csv') expect(end.manifest?.file.dialect).toEqual(dialectOf(service));
       const names = end.manifest?.file.header?.filter((name) => name !== '') ?? null;
       expect(end.manifest?.file).toMatchObject({ format, compression, rows });
       expect(names).toEqual(header === 'none' ? null : columns);
     }),
     { numRuns: runs(1000) },
   );
+});
+
+const BREAKS = { '\n': 'lf', '\r\n': 'crlf', '\r': 'cr' };
+const dialectOf = ({ encoding, separator, separatorLine, lineBreak, byteOrderMark }: Service) => ({
+  ...{ encoding, separator, separatorLine, lineBreak: BREAKS[lineBreak] },
+  byteOrderMark: byteOrderMark && encoding !== 'windows-1255',
 });
 
 interface Fault {

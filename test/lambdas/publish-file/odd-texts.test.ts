@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import { inFolder } from '../../../core/table/engine.ts';
-import { hiddenColumns } from '../../../core/table/table-columns.ts';
-import { writeParquet } from '../../../core/table/write-parquet.ts';
-import { limitsIn } from '../../core/table/support.ts';
+import { putTable } from '../../core/table/support.ts';
 import { encodedAs } from '../../support/encoded.ts';
 import type { EndOfNight } from '../../support/nights.ts';
 import {
@@ -20,7 +17,6 @@ import {
   type Setting,
   WIDE_COLUMNS,
 } from '../../support/odd-nights.ts';
-import { bytesSource } from '../../support/reading.ts';
 import { expectMessages, expectTexts } from '../../support/screen.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
 
@@ -32,18 +28,16 @@ const utf16 = (text: string) => encodedAs(`\uFEFF${text}`, 'utf-16le');
 const at100 = (text: string) => FILE.replace('\n100,', `\n${text}100,`);
 
 /** The texts of the table of a published file. */
-async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tables: object = {}) {
+async function tableOf(content: string | Uint8Array, { manifest }: EndOfNight, settings: object = {}) {
   if (!manifest) throw new Error('there is no manifest');
-  const configured = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
-  const settings = {
-    ...configured,
-    ...hiddenColumns(manifest, { columns: chosenColumnsOf('all'), tables: configured }),
-  };
-  const reading = { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 };
-  const input = { manifest, source: bytesSource(bytes), settings, identity: 'i', reading, hashKey: 'k'.repeat(40) };
   return inFolder('table-', async (folder) => {
     const path = join(folder, 'table.parquet');
-    const written = await writeParquet(input, path, limitsIn(folder));
+    const written = await putTable(path, {
+      content: Buffer.from(content),
+      file: manifest.file,
+      settings,
+      hashKey: 'k'.repeat(40),
+    });
     return { ...written, text: readFileSync(path, 'utf8') };
   });
 }

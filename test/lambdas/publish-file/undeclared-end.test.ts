@@ -56,9 +56,3 @@ test.each([
 
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
 });
-
-test('publishes a file with a declared length and without a final line break', async () => {
-  const { bucket, state } = storedRun('id,name\n1,a');
-
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 1 });
-});
