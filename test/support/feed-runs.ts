@@ -2,12 +2,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { headKey } from '../../core/changes/feed-keys.ts';
-import { latestPointerKey } from '../../core/export/pointer.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../lambdas/write-table/write-table.ts';
-import { deployment, runState, STARTED_AT } from './builders.ts';
+import { deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';
-import { manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
+import { manifestKeyOf } from './manifests.ts';
 import type { publishedRuns } from './published-run.ts';
 
 /** Nights with feeds of leads, produced by the real steps. */
@@ -40,8 +39,7 @@ export const stateOf = (run: string) =>
 /** A night up to its table. */
 export async function publish(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {
   await world.publish(csv, run, {}, undefined, { date });
-  const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
-  await world.put(latestPointerKey('leads'), JSON.stringify(latest));
+  await world.pointLatest(run, date);
   await writeTable(runState({ manifestKey: manifestKeyOf(run) }), depsOn(world, settings));
 }
 

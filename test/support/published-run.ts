@@ -40,8 +40,8 @@ export async function publishedRuns(options: StoreOptions = {}) {
       datePointerKey('leads', date),
       JSON.stringify(pointerTo(manifestOf({ execution, date, startedAt: STARTED_AT }))),
     );
-  const pointLatest = (execution: string) =>
-    put(latestPointerKey('leads'), JSON.stringify(pointerTo(manifestOf({ execution, startedAt: STARTED_AT }))));
+  const pointLatest = (execution: string, date = DATE) =>
+    put(latestPointerKey('leads'), JSON.stringify(pointerTo(manifestOf({ execution, date, startedAt: STARTED_AT }))));
   const stored = (partBytes?: number) => ({
     bucket: createUploadBucket(client, 'exports', undefined, partBytes),
   });

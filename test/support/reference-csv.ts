@@ -1,7 +1,7 @@
 type State = 'start' | 'field' | 'quoted' | 'behind';
 
 /** The records of a text as Python's csv module reads it, character by character, without empty lines. */
-export function referenceCsv(text: string, separator: string): string[][] {
+export function referenceCsv(text: string, separator: string): { records: string[][]; endsQuoted: boolean } {
   const tokens = text.match(/\r\n|./gsu) ?? [];
   const isBreak = (token: string) => ['\r\n', '\n', '\r'].includes(token);
   const records: string[][] = [];
@@ -25,8 +25,9 @@ export function referenceCsv(text: string, separator: string): string[][] {
     if (state !== 'quoted' && token === separator) [record, cell, state] = [[...record, cell], '', 'start'];
     else [cell, state] = next(cell, state, token);
   }
+  const endsQuoted = state === 'quoted';
   end();
-  return records;
+  return { records, endsQuoted };
 }
 
 /** The effect of one character on a field. */

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/feed-keys.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
-import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedsIn, firstNight, headOf, many, night, publish, stateOf } from './support.ts';
 
 test('stops a mass deletion, and compares the next whole night with the table before it', async () => {
@@ -62,22 +61,19 @@ test.each([
 });
 
 test('writes a snapshot if no more than the limit are gone, and always below 20 rows', async () => {
-  const world = await publishedRuns();
   const another = { changes: { ignore: ['name'] } };
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   const fewer = await night(world, 'night-2', '2026-11-21', many(32), another);
   expect(fewer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 32 });
 
-  const few = await publishedRuns();
-  await night(few, 'night-1', '2026-11-20', many(19));
+  const few = await firstNight(many(19));
   const none = await night(few, 'night-2', '2026-11-21', 'id,name\n', another);
   expect(none.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 0 });
 });
 
 test('writes a feed if exactly as many keys as allowed are gone', async () => {
-  const world = await publishedRuns();
   const settings = { changes: { maxRemoved: 0.29 } };
-  await night(world, 'night-1', '2026-11-20', many(100), settings);
+  const world = await firstNight(many(100), settings);
 
   const { feed } = await night(world, 'night-2', '2026-11-21', many(71), settings);
 
@@ -87,9 +83,8 @@ test('writes a feed if exactly as many keys as allowed are gone', async () => {
 });
 
 test('writes a stopped head again every night, so that it does not expire', async () => {
-  const world = await publishedRuns();
   const another = { changes: { ignore: ['name'] } };
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
   const before = headOf(world);
   await publish(world, 'night-3', '2026-11-22', many(20), another);
