@@ -5,7 +5,7 @@ import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
-import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
+import { type ManifestChanges, manifestOf, stoppedBy } from '../../support/manifests.ts';
 import { putPublished } from '../../support/published.ts';
 
 const OF = {
@@ -98,18 +98,13 @@ test('reads at most thirty dates, even if more are published', async () => {
 /** The file in the manifest, without its content. */
 const FILE = manifestOf({ file: { rows: 9, header: null } }).file;
 
-/** The manifest of such a file, which one check has stopped. */
-function stoppedBy(guard: string, file: object): ManifestChanges {
-  const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
-  return {
-    state: 'quarantined',
-    guards: { checks, comparedWith: [], medianRows: null },
-    file: file,
-  };
-}
-
 const RELEASED = { pointer: { released: true } };
 const CONTENT = { ...CONTENT_NOT_READ, firstRecord: 'f'.repeat(64), width: 2, ending: { cells: 1, lineBreak: false } };
+/** The manifest of such a file, which one check has stopped. */
+const stopped = (guard: string, file: object = {}): ManifestChanges => ({
+  ...stoppedBy(guard),
+  file: { ...FILE, content: CONTENT, ...file },
+});
 
 test('the release of a file adds what it accepts to what earlier manifests have accepted', async () => {
   const carried = [
@@ -117,9 +112,8 @@ test('the release of a file adds what it accepts to what earlier manifests have 
     { guard: 'lastRecord', kind: 'csv 2 1', columns: null },
   ];
   const bucket = published(dates(3), (date) => {
-    if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', { ...FILE, content: CONTENT }), ...RELEASED };
-    if (date === '2026-11-17')
-      return { manifest: stoppedBy('unknownHeader', { ...FILE, content: CONTENT }), ...RELEASED };
+    if (date === '2026-11-18') return { manifest: stopped('lastRecord'), ...RELEASED };
+    if (date === '2026-11-17') return { manifest: stopped('unknownHeader'), ...RELEASED };
     return { manifest: { releasedBefore: carried } };
   });
 
@@ -139,8 +133,7 @@ test.each<[what: string, file: object, released: boolean, accepted: object[]]>([
   ['maxShrink', {}, true, []],
   ['lastRecord', {}, false, []],
 ])('a file that %s stopped: %j, released %j, accepts %j', async (guard, file, released, accepted) => {
-  const manifest = stoppedBy(guard, { ...FILE, content: CONTENT, ...file });
-  const bucket = published(dates(1), () => ({ manifest, pointer: { released } }));
+  const bucket = published(dates(1), () => ({ manifest: stopped(guard, file), pointer: { released } }));
 
   expect((await readHistory(bucket, OF)).releasedBefore).toEqual(accepted);
 });

@@ -14,10 +14,6 @@ const read = (bytes: Uint8Array, chunkBytes?: number, settings = {}) =>
 
 const facts = { format: 'csv', compression: 'gzip', rows: 40 };
 
-test.each([1, 2, 7, 64_000])('unpacks gzip and counts its rows in pieces of %i bytes', async (size) => {
-  expect((await read(PACKED, size)).facts).toMatchObject({ ...facts, bytes: PACKED.length });
-});
-
 test.each([1, 3, PACKED.length, 64_000])(
   'refuses gzip that is cut off anywhere, in pieces of %i bytes',
   async (size) => {
@@ -135,13 +131,6 @@ describe('a gzip bomb', () => {
 
     expect(error.message).toMatch(/ MB (of content|were read)/);
     expect(process.memoryUsage.rss() - before).toBeLessThan(200_000_000);
-  });
-
-  test('within size and time is counted, because equal rows may be real', async () => {
-    const small = bombOf(60_000_000);
-
-    expect(small.length).toBeLessThan(200_000);
-    expect((await read(small, undefined, { maxBytes: 70_000_000 })).facts.rows).toBe(15_000_000);
   });
 });
 

@@ -3,15 +3,7 @@ import { readContent } from '../../../core/file/read-content.ts';
 import { encodedAs } from '../../support/encoded.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
-import {
-  asStrict,
-  partsOf,
-  readWorkbook,
-  sheetXml,
-  type WorkbookDraft,
-  workbook,
-  workbookOf,
-} from '../../support/workbook.ts';
+import { asStrict, partsOf, readWorkbook, type WorkbookDraft, workbook, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
 const COLUMNS = ['id', 'שם'];
@@ -82,12 +74,6 @@ describe('a workbook is read the same', () => {
   ])('%s', async (_, bytes) => {
     expect(await recordsOf(bytes())).toEqual(ROWS);
     expect(await factsOf(bytes())).toMatchObject({ format: 'xlsx', rows: 2 });
-  });
-
-  test('with a sheet in several pieces of bytes', async () => {
-    const xml = sheetXml(ROWS).replace('<sheetData>', `<!--${'א'.repeat(100_000)}--><sheetData>`);
-
-    expect(await recordsOf(workbook({ sheets: [{ xml }] }))).toEqual(ROWS);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -111,6 +111,15 @@ export async function rowsIn(path: string): Promise<Texts[]> {
     rows.push(...some);
   }
   return rows;
+}
+
+/** The rows of a stored Parquet file. */
+export function rowsOfStored(body: Uint8Array = new Uint8Array()): Promise<Texts[]> {
+  return inFolder('stored-', (folder) => {
+    const path = join(folder, 'stored.parquet');
+    writeFileSync(path, body);
+    return rowsIn(path);
+  });
 }
 
 /** A Parquet file and its metadata. */

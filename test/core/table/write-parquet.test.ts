@@ -139,12 +139,8 @@ it('rethrows the error of the source and of onProgress', async () => {
   await expect(putTable(path, { content: 'id\n1\n' }, { onProgress })).rejects.toBe(late);
 });
 
-it.each([
-  [{ bufferMB: 1 }, 'memory'],
-  [{ bufferMB: 60, diskBytes: 0 }, 'memory'],
-])('throws an error of the kind "memory" if there is too little memory: %j', async (limits, kind) => {
+it('throws an error of the kind "memory" if there is too little memory', async () => {
   const header = Array.from({ length: 300 }, (_, at) => `c${at}`).join(',');
   const content = `${header}\n${`${header}\n`.repeat(3000)}`;
-
-  await expect(putTable(path, { content }, limits)).rejects.toMatchObject({ kind });
+  await expect(putTable(path, { content }, { bufferMB: 60, diskBytes: 0 })).rejects.toMatchObject({ kind: 'memory' });
 });

@@ -9,6 +9,7 @@ import { deployment, newState } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import type { FakeBucket } from '../../support/fake-bucket.ts';
+import { stoppedBy } from '../../support/manifests.ts';
 import { mortal } from '../../support/mortal.ts';
 import { putHundreds, putPublished } from '../../support/published.ts';
 import { expectMessages, expectTexts } from '../../support/screen.ts';
@@ -162,20 +163,12 @@ const ofOwnPlan = (bucket: FakeBucket) => {
   const { run } = manifestIn(bucket);
   return manifestWith({ run: { ...run, kind: 'partial', differs: ['filters'] } })(bucket);
 };
-const failedBy = (guard: string) => ({
-  guards: {
-    checks: [{ guard, passed: false, measured: 1, bound: 0, detail: null }],
-    comparedWith: [],
-    medianRows: null,
-  },
-});
-
 const NOT_RELEASED: [what: string, input: object, change?: (bucket: FakeBucket) => unknown][] = [
   ['is unknown', { release: 'night-7' }],
   ['is of another entity', { entity: 'contacts' }],
   ['is published', { release: 'of-2026-11-19' }],
   ['was stored without publication', {}, manifestWith({ state: 'unpublished' })],
-  ['holds a left-out column', {}, manifestWith(failedBy('excepted'))],
+  ['holds a left-out column', {}, manifestWith(stoppedBy('excepted'))],
   ['is partial, with newNormal', { newNormal: true }, ofOwnPlan],
   ['is requested without a reason', { reason: '  ' }],
   ['is requested with unknown keys', { date: '2026-11-20' }],

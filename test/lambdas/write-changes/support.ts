@@ -1,7 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { rowsIn } from '../../core/table/support.ts';
-import { tree } from '../../lib/support/files.ts';
+import { rowsOfStored } from '../../core/table/support.ts';
 import { type FeedSettings, night, type FeedWorld as World } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 
@@ -16,9 +13,7 @@ export const feedsIn = ({ store }: World) =>
 
 /** Rows of a feed: change, id, name. */
 export async function rowsOf({ store }: World, key: string): Promise<string[]> {
-  const file = join(tree({}), 'changes.parquet');
-  writeFileSync(file, store.object(key)?.body ?? '');
-  const rows = await rowsIn(file);
+  const rows = await rowsOfStored(store.object(key)?.body);
   return rows.map(({ _change_type: type, id, name }) => [type, id, name].join(' ')).sort();
 }
 

@@ -1,11 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunState } from '../../../core/step/states.ts';
 import type { Invocation } from '../../../core/step/step.ts';
 import { type WriteTableDeps, writeTable } from '../../../lambdas/write-table/write-table.ts';
-import { rowsIn } from '../../core/table/support.ts';
-import { tree } from '../../lib/support/files.ts';
+import { rowsOfStored } from '../../core/table/support.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -45,11 +42,7 @@ async function worldOf(csv = CSV, options: Parameters<typeof publishedRuns>[0] =
 }
 
 /** The rows of the table. */
-async function rowsOf({ store }: World, key = KEY) {
-  const file = join(tree({}), 'table.parquet');
-  writeFileSync(file, store.object(key)?.body ?? '');
-  return rowsIn(file);
-}
+const rowsOf = ({ store }: World, key = KEY) => rowsOfStored(store.object(key)?.body);
 
 const ROWS = [
   { id: '1', name: 'line\nbreak', age: '40' },
