@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/runs.ts';
 import { placeForTables, rowsIn } from '../table/support.ts';
-import { NAMES, pairs, type Row } from './pairs.ts';
-import { judged, putFeed, putTexts } from './support.ts';
+import { judged, NAMES, putFeed, putTexts, type Row } from './support.ts';
 
 const { dir } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
@@ -28,6 +27,29 @@ async function changesBetween(before: Row[], after: Row[], key: readonly string[
   ]);
   return { changes, counts: { keys, gone, unmatched } };
 }
+
+const value = fc.constantFrom(null, '', 'x', 'y', 'xy', 'yx', 'א', 'é', 'e\u0301', '\0', 'x\0', "'", '"');
+const anyRow: fc.Arbitrary<Row> = fc.tuple(fc.oneof(value, fc.nat(9).map(String)), value, value, value);
+const anyRows = fc.array(anyRow, { maxLength: 30 });
+const tables = anyRows.chain((before) =>
+  fc
+    .tuple(fc.shuffledSubarray(before), anyRows, fc.array(fc.tuple(fc.nat(), anyRow)))
+    .map(([kept, added, changed]): [Row[], Row[]] => {
+      const after = [...kept, ...added.slice(0, 5)];
+      for (const [place, other] of changed.slice(0, 5)) {
+        const at = place % (after.length || 1);
+        if (after[at]) after[at] = [...(after[at] ?? []).slice(0, 2), ...other.slice(2)];
+      }
+      return [before, after];
+    }),
+);
+
+/** A pair of tables, the key of their rows, and ignored columns. */
+const pairs = fc.record({
+  tables,
+  key: fc.constantFrom(['a'], ['a', 'b'], ['b', 'a', 'c']),
+  ignore: fc.constantFrom([], ['d']),
+});
 
 test('writes exactly the rows that differ, and rows with one key as updates, for 1,000 random pairs of tables', {
   timeout: 900_000,

@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { placeForTables } from '../table/support.ts';
-import { NAMES } from './pairs.ts';
-import { IDENTITY, judged, putFeed, putTexts } from './support.ts';
+import { IDENTITY, judged, NAMES, putFeed, putTexts } from './support.ts';
 
 const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };

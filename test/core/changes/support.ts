@@ -3,6 +3,10 @@ import { writeFeed } from '../../../core/changes/write-feed.ts';
 import { type EngineLimits, inFolder, named, stage } from '../../../core/table/engine.ts';
 import { limitsIn, openDuckDb, rowsIn, type Texts } from '../table/support.ts';
 
+/** A row of a table of texts, and its columns. */
+export type Row = (string | null)[];
+export const NAMES = ['a', 'b', 'c', 'd'];
+
 interface FeedCase {
   before: string | null;
   after: string;
@@ -74,7 +78,7 @@ let engine: ReturnType<typeof openDuckDb> | undefined;
 const MISSING = 'no value here';
 
 /** Writes a table of texts to a file. */
-export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][]): Promise<unknown> {
+export function putTexts(path: string, names: readonly string[], rows: readonly Row[]): Promise<unknown> {
   return inFolder('table-', async (folder) => {
     engine ??= openDuckDb(folder);
     const batches = async function* () {

@@ -73,6 +73,14 @@ test.each<[what: string, published: Published, rows: string[][]]>([
     { content: zipWith('leads.csv', 'id,name\n1,Ann\n'), file: { header: ['id', 'name'], compression: 'zip' } },
     [['1', 'Ann']],
   ],
+  [
+    'text after a closing quotation mark belongs to its cell, and so does a lone carriage return',
+    { content: Buffer.from('id,name\n1,"An"n\n2,Bo\rb\n'), file: { header: ['id', 'name'] } },
+    [
+      ['1', 'Ann'],
+      ['2', 'Bo\rb'],
+    ],
+  ],
   ['the DOS end-of-file mark is ignored', { content: 'id,name\n1,Ann\n\x1a', file: { rows: 1 } }, [['1', 'Ann']]],
   [
     'characters with the code 0 are kept',
