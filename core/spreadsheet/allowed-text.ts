@@ -28,13 +28,16 @@ const WORDS = new Set([
   percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole cell is
   activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec
   נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים דו ח חודשי שבועי יומי שנתי
-  system tasks tickets users deal task order product call`.split(/\s+/),
+  system tasks tickets users deal task order product call backup copy download gz of prod production public snapshot`.split(
+    /\s+/,
+  ),
 ]);
 
 const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
 const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\d{1,7}:\$?\d{1,7}`;
 const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-const TIME = String.raw`(?:19|20)\d\d[-./]?\d\d[-./]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
+const YEAR = String.raw`(?:19|20)\d\d`;
+const TIME = String.raw`${YEAR}[-./_ ]?\d\d[-./_ ]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
 const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
 /** Numbers, times, languages, and the version of LibreOffice. */
 const FORMAL = whole(
@@ -63,9 +66,12 @@ const FORMAL_ATTRIBUTE = whole(
   String.raw`42949672\d\d`,
 );
 const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
-const [DAY, MONTH] = ['(?:0[1-9]|[12]\\d|3[01])', '(?:0[1-9]|1[0-2])'];
+const [DAY, MONTH] = ['(?:0?[1-9]|[12]\\d|3[01])', '(?:0?[1-9]|1[0-2])'];
+/** A date with the year last, in any order of day and month: `1.12.2026`, `12-31-2026`, `01122026`, `01.12.26`. */
+const DATE = String.raw`${DAY}[-./_ ]${DAY}[-./_ ]${YEAR}|(?=\d{8}(?!\d))${DAY}${MONTH}${YEAR}|${DAY}[._-]${MONTH}[._-]\d\d`;
+const CLOCK = String.raw`[T _-]{1,3}\d{1,2}[:._-]?[0-5]\d(?:[:._-]?[0-5]\d)?`;
 const PARTS_OF_NAMES = new RegExp(
-  String.raw`${GUID}|(?<!\d)${TIME}(?!\d)|(?<!\d)(?:${DAY}[._-]?${MONTH}[._-]?(?:19|20)\d\d|${DAY}[._-]${MONTH}[._-]\d\d)(?!\d)|(?<!\d)1\d{9}(?:\d{3})?(?!\d)`,
+  String.raw`${GUID}|(?<!\d)(?:${TIME}(?:-\d{3}Z)?|(?:${DATE})(?:${CLOCK})?|${YEAR}|1\d{9}(?:\d{3})?)(?!\d)`,
 );
 const MOST_DIGITS = 4;
 /** Namespace addresses contain years. */

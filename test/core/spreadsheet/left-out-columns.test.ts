@@ -442,6 +442,28 @@ test.each(ENTITIES)('with a left-out column, a sheet may be called after the rec
     expect(await fateOf(partsOf({ sheets: [{ name, rows }] })), name).toMatchObject({ places: 0 });
 });
 
+test.each([
+  ...[
+    '2026_12_01',
+    '2026 12 01 01-00',
+    '2026-12-1',
+    '1.12.2026',
+    '1-12-2026 01.00',
+    '01-12-2026_01-00-00',
+    '12-31-2026',
+  ],
+  ...['2026-12-01T01-00-00-123Z', '01 Dec 2026', '01122026', '2026_12', '12-2026', 'backup of 2026-12-01'],
+])('with a left-out column, a sheet may be called after its date: %s', async (date) => {
+  expect(await fateOf(partsOf({ sheets: [{ name: `Leads ${date}`, rows }] }))).toMatchObject({ places: 0 });
+});
+
+test.each(['31234', '2026 31234', '12.2026.31234', '31.23.4001', '2026-12-01 31234', '01.12.2026 312340017', '312026'])(
+  'with a left-out column, no sheet may have a long number in its name: %s',
+  async (number) => {
+    expect(await fateOf(partsOf({ sheets: [{ name: `Leads ${number}`, rows }] }))).toMatchObject({ places: 1 });
+  },
+);
+
 test('without left-out columns, text in a page header causes no warning', async () => {
   const bytes = zipOfFiles(...inSheet(`<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter>`)(partsOf(draft)));
 
