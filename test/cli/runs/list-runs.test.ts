@@ -1,16 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { sinceArgument } from '../../../cli/support/command-options.ts';
-import type { Entity } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { run, runState } from '../../support/builders.ts';
-import { clockAt } from '../../support/clock.ts';
-import { expectScreen, expectTexts } from '../../support/screen.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
-import { type Execution, execution, executions } from '../support/cloud/executions.ts';
+import { execution, executions } from '../support/cloud/executions.ts';
 import { stack } from '../support/cloud/stack.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
@@ -146,45 +143,3 @@ test('every row fits into 80 columns, whatever error ended the run', () => {
   const lines = stripVTControlCharacters(runsText(runs, { isTTY: true }, asked)).split('\n');
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
-
-describe('on a terminal', () => {
-  clockAt('2026-11-20T05:00:00Z');
-
-  test('shows each run of a night, and why a run waits', async () => {
-    const { code, stderr } = await expectScreen('list', await aNight(), 'list', '--deployment', 'test');
-
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  });
-});
-
-/** A night with running, failed and published runs, with warnings and with a second publication. */
-async function aNight() {
-  const deadline = '2026-11-20T07:00:00.000Z';
-  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline };
-  const waits = runState({ checks: 2, waitSeconds: 60, trouble, run: run({ entity: 'meetings', deadline }) });
-  const of = (entity: Entity, start: string, more: Partial<Execution> = {}) =>
-    execution(`${entity}-20261120T${start.replaceAll(':', '')}Z-${entity.length}f2d`, {
-      ...{ input: { entity }, start: `2026-11-20T${start}.000Z`, stop: `2026-11-20T${start}.900Z`, ...more },
-    });
-  const entered: Execution['entered'] = [['WaitBeforeCheck', '2026-11-20T04:59:30.000Z', waits]];
-  const waiting = of('meetings', '04:58:00', { status: 'RUNNING', entered });
-  const again = of('leads', '03:00:00');
-  const warned = of('agent-numbers', '01:10:00');
-  const first = of('leads', '01:00:00');
-  const failed = { status: 'FAILED', error: 'ReauthorizationRequired', cause: 'The grant is dead.' };
-  const cloud = await awsWithTarget(executions([waiting, again, of('customers', '01:20:00', failed), warned, first]));
-  const since = { date: '2026-11-19', execution: 'x' };
-  const drift = { since, added: ['email'], removed: ['phone'], retyped: [], unnamed: 1 };
-  const publish = ({ name, start }: Execution, entity: Entity, rows: number, warnings: string[] = []) =>
-    cloud.publish({
-      ...{ entity, execution: name },
-      manifest: {
-        ...{ startedAt: start, warnings, file: { rows, bytes: rows * 65 } },
-        ...(warnings.length > 1 && { drift }),
-      },
-    });
-  publish(first, 'leads', 1238);
-  publish(warned, 'agent-numbers', 310, ['One.', 'Two.']);
-  publish(again, 'leads', 1240, ['One.']);
-  return cloud;
-}

@@ -84,6 +84,7 @@ async function cloud() {
 }
 
 test.each<[screen: string, code: number, command: string]>([
+  ['list', 0, 'list'],
   ['show-published', 0, 'show leads-night'],
   ['show-quarantined', 0, 'show meetings-night'],
   ['show-waiting', 0, 'show customers-night'],

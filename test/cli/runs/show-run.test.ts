@@ -9,7 +9,6 @@ import { expectScreen, expectTexts } from '../../support/screen.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { arnOf } from '../support/cloud/stack.ts';
 import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/leads-night.ts';
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
@@ -17,32 +16,33 @@ const at = (time: string) => `2026-11-20T${time}.000Z`;
 const night = leadsNight();
 const FAILED = { outcome: 'FAILED', failure: { error: 'ExportFailed', cause: 'It failed.' } };
 
+const failed: Execution = {
+  ...night,
+  status: 'FAILED',
+  stop: at('01:00:21'),
+  error: 'ExportFailed',
+  cause: `The CRM reports that export ${EXPORT} of leads failed.\n${ERRORS.ExportFailed.advice}`,
+  output: '',
+  entered: [
+    ['CreateExport', at('01:00:00'), runState({ input, run: null })],
+    ['WaitBeforeCheck', at('01:00:02'), begun],
+    ['CheckStatus', at('01:00:20'), begun],
+    ['RunFailed', at('01:00:21'), { ...begun, ...FAILED }],
+  ],
+};
+
 test('show of a failed run prints its error and cause, and no part of its input', async () => {
   const secret = { entity: 'leads', filters: [{ field: 'email', operator: 'eq', value: 'someone@example.org' }] };
-  const failing = { ...begun, ...FAILED, input: secret };
-  const cloud = await awsWithTarget(
-    executions([
-      {
-        ...night,
-        status: 'FAILED',
-        stop: at('01:00:21'),
-        error: 'ExportFailed',
-        cause: `The CRM reports that export ${EXPORT} of leads failed.\n${ERRORS.ExportFailed.advice}`,
-        input: secret,
-        output: '',
-        entered: [
-          ['CreateExport', at('01:00:00'), runState({ input: secret, run: null })],
-          ['WaitBeforeCheck', at('01:00:02'), { ...begun, input: secret }],
-          ['CheckStatus', at('01:00:20'), { ...begun, input: secret }],
-          ['RunFailed', at('01:00:21'), failing],
-        ],
-      },
-    ]),
-  );
+  const entered = failed.entered?.map(([name, time, state]): Entered[number] => [
+    name,
+    time,
+    { ...state, input: secret },
+  ]);
+  const cloud = await awsWithTarget(executions([{ ...failed, input: secret, entered: entered ?? [] }]));
   cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
 
   const { code, stdout } = await expectScreen('show-failure', cloud, 'show', 'leads-night', '--deployment', 'test');
-  const shown = await showRun(cloud.target, arnOf('leads-night'), undefined);
+  const shown = await showRun(cloud.target, 'leads-night', undefined);
 
   expect(code).toBe(0);
   expect(stdout + JSON.stringify(shown)).not.toContain('someone@example.org');
@@ -185,18 +185,6 @@ async function withoutBucket() {
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
   return shown;
 }
-
-const failed: Execution = {
-  ...night,
-  status: 'FAILED',
-  error: 'ExportFailed',
-  cause: 'It failed.',
-  output: '',
-  entered: [
-    ['CreateExport', at('01:00:00'), runState({ input, run: null })],
-    ['RunFailed', at('01:00:21'), { ...begun, ...FAILED }],
-  ],
-};
 
 test('show of a failed run names the published files of its date and the latest', async () => {
   const cloud = await awsWithTarget(executions([failed]));
