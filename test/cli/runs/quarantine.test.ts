@@ -21,7 +21,7 @@ const other: ManifestChanges = { state: 'unpublished', kind: 'partial', differs:
 
 const begun = runState({ run: run({ prefix: `runs/entity=leads/run=${NIGHT}/` }), file: storedFile({ bytes: 12 }) });
 const quarantinedRun = execution(NIGHT, {
-  ...{ status: 'FAILED', error: 'FileQuarantined', stop: '2026-11-20T01:05:00.000Z' },
+  ...{ status: 'FAILED', error: 'FileQuarantined', cause: 'It shrank.', stop: '2026-11-20T01:05:00.000Z' },
   entered: [
     ['PublishFile', '2026-11-20T01:04:00.000Z', begun],
     ['RunFailed', '2026-11-20T01:05:00.000Z', { ...begun, outcome: 'FAILED' }],
@@ -61,9 +61,8 @@ const storedRun = execution('leads-some', {
   ],
 });
 
-async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean; cause?: string }) {
-  const runs = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
-  const cloud = await awsWithTarget(executions(runs));
+async function cloudWith({ released }: { released: boolean }) {
+  const cloud = await awsWithTarget(executions([...(released ? [releaseRun] : []), quarantinedRun, storedRun]));
   cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
   const comparedWith = [{ date: '2026-11-19', execution: 'leads-before', rows: 100 }];
   cloud.publish({ manifest: stoppedBy('maxShrink', { comparedWith }), pointers: released ? ['date', 'latest'] : [] });
