@@ -36,7 +36,7 @@ async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv 
 
 function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS.ProcessEnv = {}) {
   const place = ['--deployment', name, '--endpoint-url', cloud.endpoint];
-  return inTerminal(['cli/main.js', command, ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
+  return inTerminal(['cli/main.js', command, ...place, ...args], { CRM_CLIENT_SECRET: '', ...env });
 }
 
 /** A program in the place of the browser, which notes its arguments. @returns the folder for PATH, and the arguments */

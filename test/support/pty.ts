@@ -10,15 +10,9 @@ code = pty.spawn(sys.argv[1:])
 sys.exit(os.waitstatus_to_exitcode(code) & 255)
 `;
 
-interface Options {
-  env?: NodeJS.ProcessEnv;
-  /** The size as `stty` takes it: `cols 100 rows 30`. */
-  size?: string;
-}
-
 /** Runs `node ARGS` in a terminal, for the length of a test at most. */
-export function inTerminal(args: string[], { env = {}, size = 'cols 200 rows 30' }: Options = {}) {
-  const sized = ['sh', '-c', `stty ${size}; exec "$@"`, 'sh', process.execPath, ...args];
+export function inTerminal(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const sized = ['sh', '-c', 'stty cols 200 rows 30; exec "$@"', 'sh', process.execPath, ...args];
   const child = spawn('python3', ['-c', IN_A_TERMINAL, ...sized], {
     env: { ...process.env, NO_COLOR: '1', TERM: 'xterm', ...env },
   });

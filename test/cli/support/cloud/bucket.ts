@@ -49,13 +49,13 @@ function answerTo(call: Call, world: World): StoreAnswer {
 }
 
 /** An object of the world as the store has it. */
-function storedObject(key: string, body: Buffer, { metadata, etags, written }: World): StoredObject {
+function storedObject(key: string, body: Buffer, { metadata, written }: World): StoredObject {
   const own = Object.entries(metadata.get(key) ?? {});
   return {
     body,
     // Computed only for the object that is read.
     get etag() {
-      return etags.get(key) ?? md5Etag(body);
+      return md5Etag(body);
     },
     get crc32() {
       return base64Crc32(crc32(body));
@@ -66,11 +66,10 @@ function storedObject(key: string, body: Buffer, { metadata, etags, written }: W
 }
 
 /** Takes an object that the store has changed or removed into the world. */
-function keep(key: string, object: StoredObject | undefined, { objects, metadata, etags }: World): void {
+function keep(key: string, object: StoredObject | undefined, { objects, metadata }: World): void {
   if (!object) objects.delete(key);
   if (!object || object.body === objects.get(key)) return;
   objects.set(key, object.body);
-  etags.delete(key);
   const own = Object.entries(object.headers).filter(([name]) => name.startsWith(META));
   metadata.set(key, Object.fromEntries(own.map(([name, value]) => [name.slice(META.length), value])));
 }

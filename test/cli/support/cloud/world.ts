@@ -6,8 +6,6 @@ export interface World {
   objects: Map<string, Buffer>;
   /** The metadata of objects, by key. */
   metadata: Map<string, Record<string, string>>;
-  /** ETags by key of objects that were stored elsewhere first; other objects have their MD5. */
-  etags: Map<string, string>;
   /** The time of objects by key (ISO 8601); default: now. */
   written: Map<string, string>;
   /** Inputs of the started executions. */
@@ -17,7 +15,7 @@ export interface World {
 export type Part = Answers | ((world: World) => Answers);
 
 export function newWorld(): World {
-  return { objects: new Map(), metadata: new Map(), etags: new Map(), written: new Map(), started: [] };
+  return { objects: new Map(), metadata: new Map(), written: new Map(), started: [] };
 }
 
 export function answersOf(part: Part, world: World): Answers {
