@@ -13,8 +13,6 @@ import { aRun } from '../support/a-run.ts';
 
 const NIGHT = '2026-11-20';
 const month = madeUpMonth();
-const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
-  deployment({ timeZone, entities: { [entity]: { schedule } } });
 const recordOf = (...night: Parameters<typeof recordedNight>): Night => JSON.parse(recordedNight(...night)[1]);
 /** An export of leads, by default. */
 const failed = (more: Partial<Attempt>): Attempt => ({
@@ -29,12 +27,6 @@ const publishedIf = (wanted: (entity: Entity, date: string) => boolean) =>
 const midNight = { ...month, now: new Date(`${NIGHT}T01:20:00Z`) };
 const begun = { entity: 'agent-numbers', startedAt: `${NIGHT}T01:07:00Z` } as const;
 const leadsAlone = publishedIf((entity, date) => date < NIGHT || entity === 'leads');
-const eveningLeads = { ...month, configured: withSchedule('leads', 'cron(0 20 * * ? *)'), attempts: [] };
-const eveningFailure = {
-  ...eveningLeads,
-  published: publishedIf((entity, date) => entity !== 'leads' || date < '2026-11-19'),
-  attempts: [failed({ date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' })],
-};
 /** Starts before midnight, for two entities, and after it. */
 const overMidnight = { ...month, configured: deployment({ nightly: { at: '23:50', spreadMinutes: 7 } }), attempts: [] };
 const dateOver = (entity: Entity) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
@@ -63,8 +55,6 @@ const NIGHTS: [what: string, facts: Facts][] = [
     'in the middle of a night, one entity has failed',
     { ...midNight, published: leadsAlone, attempts: [failed(begun)] },
   ],
-  ['starts before and after midnight, at night', { ...eveningLeads, now: new Date('2026-11-21T01:30:00Z') }],
-  ['a failure of last evening', eveningFailure],
   [
     'a night over midnight, without leads',
     {
