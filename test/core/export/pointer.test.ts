@@ -57,11 +57,12 @@ const pointers = fc.array(
     date: fc.constantFrom('2026-11-19', '2026-11-20', '2026-11-21'),
     startedAt: fc.constantFrom('2026-11-20T01:00:00.000Z', '2026-11-20T01:00:00Z', '2026-11-20T02:00:00.500Z'),
     execution: fc.constantFrom('a', 'b', 'c'),
+    kind: fc.constantFrom('full', 'window', 'partial'),
   }),
   { minLength: 1, maxLength: 6 },
 );
-const placeOf = ({ date, startedAt, execution }: Pick<Pointer, 'date' | 'startedAt' | 'execution'>) =>
-  `${date} ${new Date(startedAt).toISOString()} ${execution}`;
+const placeOf = ({ date, kind, startedAt, execution }: Pick<Pointer, 'date' | 'kind' | 'startedAt' | 'execution'>) =>
+  `${date} ${kind === 'partial' ? 'partial' : 'plan'} ${new Date(startedAt).toISOString()} ${execution}`;
 
 test('the pointer names the latest run after concurrent publishing, for any order of requests', async () => {
   await fc.assert(
@@ -150,12 +151,3 @@ test.each(['full', 'window'] as const)(
     expect(await after(partial, configured)).toEqual(configured);
   },
 );
-
-test('the later of two partial runs takes precedence, and a partial run of a later date over a full run', async () => {
-  const first = pointer({ kind: 'partial' });
-  const second = pointer({ kind: 'partial', execution: 'night-2' });
-
-  expect(await after(second, first)).toEqual(second);
-  const later = pointer({ kind: 'partial', date: '2026-11-21' });
-  expect(await after(later, pointer())).toEqual(later);
-});

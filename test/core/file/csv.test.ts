@@ -94,13 +94,6 @@ test.each(ERROR_ROWS)('a row that begins like the text of an error causes a warn
 describe('in a file without a header by its setting', () => {
   const none = { headerless: true, columns: ['id', 'name', 'phone'] };
 
-  test('all records are rows', async () => {
-    const { facts } = await judged('a,b,c\nd,e,f\n', none);
-
-    expect(facts).toMatchObject({ header: null, rows: 2, content: { headed: false, width: 3 } });
-    expect(facts.content?.firstRecord).toBeNull();
-  });
-
   test('a first line that looks like a header causes a warning', async () => {
     const { facts, warnings } = await judged('id,name,phone\nd,e,f\n', none);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Reader } from '../../../core/config/settings.ts';
-import { RunError } from '../../../core/errors.ts';
+import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
 import { publishedValue } from '../../../core/readers/reader-access.ts';
 import { deployment } from '../../support/builders.ts';
@@ -13,6 +13,7 @@ import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../sup
 const readers: Reader[] = [{ principal: '444455556666', entities: ['leads'], of: ['files'] }];
 const settings = (given: Reader[] = readers) => ({ deployment: deployment({ readers: given }) });
 const PUBLISHED = `published=${publishedValue('leads', deployment().entities.leads)}`;
+const NOT_TAGGED = { [FILE_KEY]: 'published=false', [MANIFEST_KEY]: 'published=false' };
 const TAGGED = { [FILE_KEY]: PUBLISHED, [MANIFEST_KEY]: PUBLISHED };
 
 test('tags file and manifest before a pointer names them', async () => {
@@ -48,10 +49,7 @@ test('removes the tag if a later run of the date was published first', async () 
 
   await publish(bucket, state, settings());
 
-  expect(Object.fromEntries(bucket.tags)).toEqual({
-    [FILE_KEY]: 'published=false',
-    [MANIFEST_KEY]: 'published=false',
-  });
+  expect(Object.fromEntries(bucket.tags)).toEqual(NOT_TAGGED);
 });
 
 test('keeps the tag of a run that moves only the pointer of an older date', async () => {
@@ -109,27 +107,17 @@ test.each(['tag', 'putOnce published/'])(
   },
 );
 
-test('moves no pointer if a tag is refused', async () => {
-  const before = failing('tag', 'leads.csv', new RunError('StorageDenied', 'No.'));
+test.each<[what: string, operation: 'tag' | 'putOnce', key: string, trouble: RunErrorName, tags: object]>([
+  ['removed if a tag is refused', 'tag', 'leads.csv', 'StorageDenied', NOT_TAGGED],
+  ['removed if another tag is refused', 'tag', MANIFEST_KEY, 'StorageDenied', NOT_TAGGED],
+  ['removed if no pointer moves', 'putOnce', 'published/', 'StorageDenied', NOT_TAGGED],
+  ['kept if the pointer of the date names the file', 'putOnce', 'latest.json', 'StorageDenied', TAGGED],
+  ['kept if a pointer may have moved without an answer', 'putOnce', 'published/', 'StorageUnavailable', TAGGED],
+])('tags are %s', async (_, operation, key, trouble, tags) => {
+  const before = failing(operation, key, new RunError(trouble, 'No.'));
   const { bucket, state } = storedRun(SMALL_CSV, { before });
 
   await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
-  expect(bucket.keys().filter((key) => key.startsWith('published/'))).toEqual([]);
-});
-
-test.each(['putOnce published/', `tag ${MANIFEST_KEY}`])('fails and removes the tag if "%s" is refused', async (at) => {
-  const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
-  const before = failing(operation, key, new RunError('StorageDenied', 'No.'));
-  const { bucket, state } = storedRun(SMALL_CSV, { before });
-
-  await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
-  expect([...bucket.tags.values()]).not.toContain(PUBLISHED);
-});
-
-test('keeps the tag if only the latest pointer is refused, because the pointer of the date names the file', async () => {
-  const before = failing('putOnce', 'latest.json', new RunError('StorageDenied', 'No.'));
-  const { bucket, state } = storedRun(SMALL_CSV, { before });
-
-  await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
-  expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
+  expect(Object.fromEntries(bucket.tags)).toEqual(tags);
+  expect(bucket.keys().some((each) => each.startsWith('published/'))).toBe(key === 'latest.json');
 });
