@@ -120,7 +120,7 @@ test('publishes every good file of a service, with its rows and columns', async 
       expect(end.manifest?.file).toMatchObject({ format, compression, rows });
       expect(names).toEqual(header === 'none' ? null : columns);
     }),
-    { numRuns: runs(1000) },
+    { numRuns: runs(600) },
   );
 });
 
