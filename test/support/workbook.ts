@@ -137,7 +137,7 @@ export function sheetXml(rows: Cell[][]): string {
   return `${DECLARATION}<worksheet xmlns="${MAIN}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
 }
 
-function rowXml(cells: Cell[], place: number): string {
+export function rowXml(cells: Cell[], place: number): string {
   const xml = cells.map((cell, column) => cellXml(cell, `${columnName(column)}${place + 1}`));
   return `<row r="${place + 1}">${xml.join('')}</row>`;
 }
