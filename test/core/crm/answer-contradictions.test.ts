@@ -15,34 +15,21 @@ const eachAnswer = (rows: [field: string, sent: unknown, ...answers: unknown[]][
 
 test.each<[string, unknown]>([
   ['success false', { success: false }],
-  ['"False" as a text', { Success: 'False' }],
   ['0 as a text', { data: { success: '0' } }],
-  ['an error text', { error: 'x' }],
   ['an error object', { error: { code: 17 } }],
-  ['errors by field', { errors: { city: ['unknown'] } }],
-  ['errors in capitals', { Errors: [{}, { Message: 'x' }] }],
   ['an error three wrappers deep', { response: { data: { customer: { id: ID, error: 'x' } } } }],
-  ['an error in an array', { data: [{ id: ID, errors: ['x'] }] }],
   ['the id of another record', { id: OTHER }],
   ['the id of another record in capitals', { data: { Id: OTHER.toUpperCase() } }],
   ['the id of another beside data about the answer', { meta: { took: 3 }, _links: {}, client: { id: OTHER } }],
   ['another id in braces, as Microsoft writes it', { id: `{${OTHER.toUpperCase()}}` }],
-  ['another id without hyphens', { id: OTHER.replaceAll('-', '') }],
   ['another id as a URN', { data: { id: `urn:uuid:${OTHER}` } }],
   ['ok false', { ok: false }],
-  ['isSuccess false', { isSuccess: 'false', value: null }],
-  ['the status error', { status: 'error', message: 'x' }],
-  ['the status fail with the reasons as data', { status: 'fail', data: { city: 'x' } }],
   ['a failure status as a number', { type: 'about:blank', title: 'x', status: 422 }],
   ['a failure status as a text', { statusCode: '400', message: 'x' }],
   ['an error message without an error', { errorMessage: 'x' }],
-  ['validation errors', { validationErrors: ['x'], hasErrors: true }],
-  ['isError true', { isError: true }],
   ['the id of another record as customerId', { success: true, customerId: OTHER }],
-  ['a fault', { fault: { faultstring: 'x' } }],
   ['an error with the prefix of OData', { 'odata.error': { code: 'x' } }],
   ['an exception', { message: 'x', exceptionMessage: 'x' }],
-  ['the result error', { result: 'error', message: 'x' }],
   ['the outcome rejected', { outcome: 'Rejected' }],
   ['a count of failures', { updated: 0, failed: 1 }],
   ['an error number with its message', { errorCode: 17, errorMessage: 'x' }],
@@ -57,7 +44,6 @@ test.each<[string, unknown]>([
     { data: { customerUpdate: { customer: null, userErrors: [{ message: 'x' }] } } },
   ],
   ['user errors beside the record', { data: { update: { customer: { id: ID }, userErrors: [{ message: 'x' }] } } }],
-  ['errors by field without an error', { fieldErrors: { city: 'x' } }],
   ['the result false', { result: false }],
   ['the status false', { status: false, message: 'x' }],
   ['isOk false', { isOk: false }],
@@ -69,10 +55,7 @@ test.each<[string, unknown]>([
   ['the status KO', { status: 'KO' }],
   ['the result denied', { result: 'Denied' }],
   ['a count of rejected records', { accepted: 0, rejected: 1 }],
-  ['a count of failed records', { numberRecordsProcessed: 1, numberRecordsFailed: 1 }],
   ['a count of failed records in a wrapper', { data: { totalCount: 1, successCount: 0, failureCount: 1 } }],
-  ['a count of errors', { status: 'COMPLETE', numErrors: 1 }],
-  ['errors of any kind', { form: { interfaceErrors: { text: 'x' } } }],
   ...['exception', 'invalid', 'nok', 'refused', 'unauthorized'].map((status): [string, unknown] => [
     `the status ${status}`,
     { status },
@@ -88,15 +71,7 @@ test.each<[string, unknown]>([
   ['a result in a wrapper', { response: { result: 'error', reason: 'x' } }],
   ['a failure in a body that is a JSON text in JSON', '{"success":false}'],
   ['an error beside the caller', { session: {}, user: {}, outcome: { errors: ['x'] } }],
-  ['an error with the status 0', { status: 0, errorMessage: 'x' }],
   ['another value beside a text that is JSON', { person: { id: OTHER }, log: '{}' }],
-  ...['content', 'd', 'document', 'entity', 'model', 'object', 'output', 'return', 'updated', 'value'].map(
-    (wrapper): [string, unknown] => [
-      `the id of another under ${wrapper}, beside data about the answer`,
-      { [wrapper]: { id: OTHER }, user: { id: ID }, context: { id: ID }, audit: { id: ID }, pagination: { page: 1 } },
-    ],
-  ),
-  ['successful false', { successful: false }],
   ['a result with isError', { result: { isError: true } }],
   ['an exception', { hasException: true }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
@@ -105,31 +80,22 @@ test.each<[string, unknown]>([
 });
 
 test.each<[string, unknown]>([
-  ['an empty object', {}],
   ['success', { success: true, error: null, errors: [] }],
   ['empty errors', { errors: [null, '', {}, []], error: { code: 0, message: ' ' } }],
   ['errors that say there is none', { error: 'none', errors: '[]', data: { error: { code: '0', message: 'OK' } } }],
-  ['the id of the record in capitals', { id: ID.toUpperCase() }],
-  ['a number as its id', { id: 7 }],
   ['an envelope with an id of its own', { id: OTHER, data: { id: ID } }],
   ['related customers, one of whom failed', { data: [{ id: ID }, { id: OTHER, error: 'x' }] }],
-  ['the agent of the customer', { id: ID, agent: { id: OTHER, error: 'x' } }],
   ['an error four wrappers deep', { a: { b: { c: { d: { error: 'x' } } } } }],
   ['a key that says there are no errors', { noErrors: true }],
   ['keys that every object inherits', JSON.parse('{"id":7,"__proto__":{"error":"x"},"constructor":{"success":false}}')],
-  ['an empty array', { data: [] }],
   ['objects that have no text', { success: { toString: 0 }, status: { toString: 0 }, code: { valueOf: 0 } }],
   ['errors that say in other words that there is none', { error: { code: 200, message: 'Completed successfully.' } }],
-  ['a code of its own for success', { code: 'ERR_OK', result: { city: 'x' } }],
-  ['an error code that says there is none', { errorCode: 0, errorMessage: 'No errors', ok: true, status: 200 }],
-  ['0 as an error code with a message in Hebrew', { Success: true, ErrorCode: 0, ErrorMessage: 'הפעולה בוצעה' }],
   ['0 as an error code with a sentence', { errcode: '00000', errmsg: 'The operation succeeded' }],
   ['0 as the number of an error', { ErrorNumber: 0, ErrorText: 'x' }],
   ['an error text that says there is none, in Hebrew', { errorMessage: 'אין שגיאות', isError: 'N' }],
   ['an error text that says so in English', { errorMessage: 'No errors found', errorDescription: 'Done' }],
   ['the status of a customer', { customerNumber: 7, status: 'Rejected lead' }],
   ['a success with the address of a list of errors', { status: 'success', errorsUrl: '/errors' }],
-  ['counts without failures', { updated: 1, failed: 0, failures: [], isFailure: false }],
   ['the record before the change alone', { success: true, previous: { id: OTHER, city: 'x' } }],
   ['the author of the change alone', { success: true, updatedBy: { id: OTHER } }],
   ['related records in HAL', { _links: { self: {} }, _embedded: { agent: { id: OTHER, city: 'x' } } }],
@@ -140,71 +106,45 @@ test.each<[string, unknown]>([
   ...[{ code: 'OK' }, { status: 201 }, { ok: true }, { isSuccess: true }, { errno: 0 }, { status: 'successful' }].map(
     (done): [string, unknown] => [`${JSON.stringify(done)} with a text`, { ...done, errorText: 'x' }],
   ),
-  ['another customer beside the record', { id: ID, customerId: OTHER }],
-  ['the id of the record in braces', { id: `{${ID}}` }],
   ...['customerId', 'exportId', 'uuid'].map((key): [string, unknown] => [
     `a record with ${key}`,
     { [key]: ID, status: 'failed' },
   ]),
   ['a customer whose own fields are words of a failure', { id: ID, status: 'failed', code: 404 }],
-  [
-    'the success of one record, as Zoho writes it',
-    { data: [{ code: 'SUCCESS', details: { id: '7' }, status: 'success' }] },
-  ],
-  ['no user errors, as GraphQL writes it', { data: { customerUpdate: { customer: { id: ID }, userErrors: [] } } }],
   ['the status of a customer in a wrapper', { data: { customerNumber: 7, status: 'failed' } }],
-  ['a record in a text that is JSON', { statusCode: 200, body: JSON.stringify({ id: ID }) }],
-  ['a text that is not JSON', { code: 200, body: '{"success":false', result: 'Done', data: '5' }],
   ['an error of an earlier day in the record', { id: ID, lastError: 'x', syncErrors: ['x'] }],
-  ['no errors of HAL', { _embedded: { items: [{ id: ID }], errors: [] } }],
   ['no failed records', { numberRecordsProcessed: 1, numberRecordsFailed: 0, numErrors: 0, rejected: 0 }],
-  ['words of a failure in the record', { id: ID, status: 'denied', rejected: 3, result: false }],
   ['the status of a customer that begins like a failure', { customerNumber: 7, status: 'Refused by underwriter' }],
   ['0 errors', { errors: '0 errors' }],
   ...['NO_ERROR', 'No-error', 'n/a', 'nil', 'null', 'undefined', 'Success', 'false', 'done', 'אין', '{}'].map(
     (error): [string, unknown] => [`the error ${error}`, { error }],
   ),
-  ['counts of 0', { updated: 0, result: 0 }],
-  ['the id of the request', { request: { id: OTHER }, person: { name: 'Dana' } }],
 ])('%s does not contradict a change', (_, body) => {
   expect(contradicts(body)).toBe(false);
 });
 
-test.each([
-  { items: [{ type: 'policy', status: 'rejected' }] },
-  { result: { status: 'failed', details: null } },
-  { data: { lastCall: { title: 'x' }, output: { code: 404 } } },
-  { payload: '{"city":"y"}' },
-])('an object inside of a record that repeats what was sent does not contradict the change: %j', (inside) => {
-  for (const body of [{ id: ID, city: 'x', ...inside }, { data: { city: 'x', ...inside } }])
-    expect(contradicts(body, { city: 'x' })).toBe(false);
-});
+test.each([{ items: [{ type: 'policy', status: 'rejected' }] }, { result: { status: 'failed', details: null } }])(
+  'an object inside of a record that repeats what was sent does not contradict the change: %j',
+  (inside) => {
+    for (const body of [{ id: ID, city: 'x', ...inside }, { data: { city: 'x', ...inside } }])
+      expect(contradicts(body, { city: 'x' })).toBe(false);
+  },
+);
 
 test.each(
   eachAnswer([
-    ['city', 'Haifa', 'Tel Aviv', ''],
-    ['notes', '', 'old'],
+    ['city', 'Haifa', 'Tel Aviv'],
     ['email', 'cohen@example.com', 'dana.cohen@example.com'],
     ['streetNumber', '12', '1'],
     ['gender', 3, 2],
     ['death', true, false],
     ['monthlyRevenue', 1000.5, 1000],
-    ['cellNumber', '+972 52-123-4567', '052-123-4568'],
     ['cellNumber', '+972521234567', ''],
     [
       'birthDate',
       '1990-01-02',
-      ...['1990-01-03', '1990-02-01', '1990-01-01T00:00:00Z', '1988-01-02T10:00:00Z', '03/01/1990'],
-      ...['1990-01-03T00:00:00+02:00', '1/3/1990 12:00:00 AM', '\u200e3. 1. 1990', '03/01/90', '19900103'],
-      ...[
-        '1990-01-04Z',
-        '1990-01-03 12:00 AM',
-        '1990-01-03 00:00 GMT',
-        '1990-01-03 00:00:00.000',
-        '3 January 1990',
-        '1990-01-05+02:00',
-        '/Date(631324800000)/',
-      ],
+      ...['1990-01-01T00:00:00Z', '1/3/1990 12:00:00 AM', '19900103', '1990-01-03 12:00 AM', '1990-01-03 00:00 GMT'],
+      ...['\u200e3. 1. 1990', '3 January 1990', '1990-01-05+02:00', '/Date(631324800000)/'],
       ...['Wed Jan 03 1990 00:00:00 GMT+0200 (Israel Standard Time)', '19900103 00:00'],
     ],
     [
@@ -215,22 +155,14 @@ test.each(
       '2026-11-20T10:00:00+02:00[Asia/Jerusalem]',
     ],
     ['customerServiceContactDate', '2026-11-20T10:00:00+02', '2026-11-20T10:00:00Z'],
-    ['classId', ID, OTHER],
     ['email', 'a@b.com', 'x-a@b.com', 'xa@b.com', '1a@b.com'],
-    ['streetNumber', '12/3', '12/4', '123'],
-    ['gender', 1, 1.01],
     ['notes', 'paid', 'not paid yet', 'unpaid', '2paid'],
     ['notes', 'moved', 'a note --- and another'],
-    ['drugs', 'Aspirin', 'none'],
     ['surgeries', 'knee, 2024', 'N/A'],
-    ['bankAccountNumber', '12345678', '1234'.padStart(8, '9'), '9999'],
-    ['phoneNumber', '03-1234567 ext. 5', '03-1234567 ext. 6', '03-1234568'],
-    ['phoneNumber', '03-1234567', '23', '03-9234567'],
-    ['notes', 'call back', '<p>no call</p>', '<p></p>'],
-    ['notes', 'age <5 and up', 'age <6 and up', 'age 5', 'x [age] x', 'not masked'],
-    ['firstName', 'דנה', '???'],
+    ['bankAccountNumber', '12345678', '9999'],
+    ['phoneNumber', '03-1234567', '23'],
+    ['notes', 'age <5 and up', 'age 5', 'not masked'],
     ['country', 'IL', 'US'],
-    ['country', 'ISRAEL', 'FRANCE'],
     ['bankAccountType', 'CHECKING', 'SAVINGS'],
   ]),
 )('%s: for the sent value %j, the answer %j is a contradiction', (field, sent, echoed) => {
@@ -242,10 +174,7 @@ test.each(
 test.each(
   eachAnswer([
     ['city', 'Haifa', ' haifa ', null, 4000, '4000', 'Haifa (4000)', '\uff28\uff41\uff49\uff46\uff41'],
-    ['city', 'Tel  Aviv', 'TEL AVIV'],
-    ['firstName', 'Zoe\u0308', 'Zo\u00eb'],
     ['firstName', 'דנה', '\u200fדנה', '\ufffd\ufffd\ufffd'],
-    ['street', 'Hauptstraße', 'HAUPTSTRASSE'],
     ['firstName', 'Dana', 'Ms. Dana'],
     ['notes', 'a long text that is cut', 'a long text'],
     ['idNumber', '012345678', '12345678', '01234567-8', '-----5678'],
@@ -289,10 +218,7 @@ test.each(
     ['phoneNumber', '03-1234567', '03-1234567 ext. 5'],
     ['phoneNumber', '03-1234567 x5', '031234567'],
     ['phoneNumber', '03-1234567 שלוחה 12', '03-1234567'],
-    ['phoneNumber', '03-1234567#12', '(03) 1234567'],
     ['phoneNumber', '+1 212 555 0199', '(212) 555-0199;ext=7'],
-    ['phoneNumber', '*6789', '6789'],
-    ['cellNumber', '+972521234567', '*4567'],
     ['notes', 'call back', '<p>Call back</p>'],
     ['notes', 'line 1\nline 2', '<div dir="rtl">line 1<br/>line 2</div>'],
     ['notes', '<b>call</b> back', 'call back'],
@@ -300,7 +226,6 @@ test.each(
     ['gender', 2, 'male', '2'],
     ['monthlyRevenue', 1234.567, 1234.57],
     ['cellNumber', '+972 52-123-4567', '052-1234567'],
-    ['phoneNumber', '03 123 4567', '(+972) 3.123.4567'],
     ['faxNumber', '03 123 4567', null, '+972 (3) 1234567'],
     ['phoneNumber', '+972 52-123-4567', '+972 53-123-4567'],
     [
@@ -318,7 +243,6 @@ test.each(
       ...['2026-11-20T12:00:00.000+02:00', '2026-11-20T12:00:00', '2026-11-20 12:00:00+0200', '20.11.2026 12:00'],
       ...['2026-11-20', '20261120T1200+0200', '2026-11-20T12:00:00+02:00[Asia/Jerusalem]'],
     ],
-    ['customerServiceContactDate', '2026-11-20T10:00:00+02', '2026-11-20T08:00:00Z'],
     ['customerServiceContactDate', '2026-11-20T10:00:59Z', '2026-11-20T10:00Z'],
     ['birthDate', '2008-05-25', '25-MAY-08'],
     ['classId', ID, 'Private customers', ID.toUpperCase(), `{${ID.toUpperCase()}}`, ID.replaceAll('-', '')],
@@ -326,8 +250,6 @@ test.each(
     ['country', 'Israel', 'ישראל'],
     ['bankAccountType', 'CHECKING', 'Checking account', 'Current'],
     ['country', 'UNITED_STATES', 'United States of America', 'USA'],
-    ['updateRelated', true, false],
-    ['customFields', { present: true }, { present: false }],
   ]),
 )('%s: for the sent value %j, the answer %j is no contradiction', (field, sent, echoed) => {
   expect(isOther(field, sent, echoed)).toBe(false);
@@ -350,43 +272,22 @@ test('an error beside the record counts, although the record has the sent value'
 test.each<[unknown, boolean]>([
   [{ error: 'invalid', fields: { city: 'unknown' } }, true],
   [{ errors: ['invalid'], details: { city: 'unknown' } }, true],
-  [{ error: 'partial', fields: { id: ID, city: 'Haifa' } }, false],
   [{ error: 'partial', outcome: { id: ID } }, false],
-  [{ error: 'partial', customer: { city: 'Haifa' } }, false],
   [{ error: 'partial', values: { city: ' HAIFA' } }, false],
-  [{ errors: ['partial'], before: { city: 'Tel Aviv' }, after: { city: 'Haifa' } }, false],
-  ...['none', 'no', 'ok', '0', 0, false].map((value): [unknown, boolean] => [
-    { error: 'partial', data: { drugs: value } },
-    false,
-  ]),
   [{ error: 'partial', contact: { id: ID }, warnings: { street: 'unknown' } }, false],
   [{ error: 'partial', user: { city: 'Haifa' } }, false],
-  [{ error: 'invalid', data: { drugs: null } }, true],
   [{ person: { error: 'partial', city: 'Tel Aviv' } }, false],
-  [{ error: 'invalid', data: {} }, true],
   [{ error: { id: 7, message: 'invalid' } }, true],
-  [{ error: 'invalid', metadata: { page: 'x' }, data_read: { page: 'x' } }, true],
-  ...'attributes body customer customers data item items payload record records response result results'
+  ...'attributes body customer customers item payload record records response result'
     .split(' ')
     .map((key): [unknown, boolean] => [{ error: 'partial', [key]: { name: 'Dana' } }, false]),
   [{ result: { error: 'invalid', statusCode: 400, traceId: 'x' } }, true],
-  [{ response: { status: 'error', errors: ['invalid'], errorCode: 17 } }, true],
   [{ data: [{ error: 'invalid', error_description: 'no', details: [{ field: 'city' }], hint: 'x' }] }, true],
   [{ result: { error: 'partial', code: 17, name: 'Dana' } }, false],
   [{ response: { result: { data: { error: 'invalid' } } } }, true],
-  [{ response: { result: { data: { error: 'partial', name: 'Dana' } } } }, false],
   [{ error: 'invalid', data: { success: false, error: 'invalid', message: 'no' } }, true],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
-});
-
-test.each([
-  { id: ID, city: 'Haifa', properties: [{ city: 'Tel Aviv' }] },
-  { customer: { city: 'Haifa', document: { number: 7, city: 'Tel Aviv' } } },
-  { city: 'Haifa', properties: [{ id: OTHER, street: 'Dizengoff' }], document: { success: false } },
-  { data: { City: 'Haifa', object: { id: 7, city: 'Tel Aviv' } } },
-])('another object of the customer may have another value than was sent: %j', (body) => {
-  expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
 test.each<[unknown, object]>([
@@ -396,16 +297,11 @@ test.each<[unknown, object]>([
   ],
   [{ customerNumber: 7, city: 'Tel Aviv', status: 'Rejected' }, { contradiction: undefined }],
   [{ id: OTHER, city: 'Tel Aviv' }, { contradiction: undefined }],
-  [
-    { success: false, errors: ['invalid'] },
-    { contradiction: expect.anything(), isRefusal: true },
-  ],
 ])('a record is recognised even if its id and values are not compared: %j', (body, judged) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' }, isCompared: false })).toMatchObject(judged);
 });
 
 test.each([
-  { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } },
   { success: true, oldValues: { city: 'Tel Aviv' } },
   { data: { before: { city: 'Tel Aviv' } } },
   { history: [{ city: 'Tel Aviv' }] },

@@ -14,25 +14,20 @@ const codeIn = (body: unknown, isGood = false) => {
 
 test.each([
   ['under error', { error: { code: 'unknown_field', message: 'No such field: x.' } }],
-  ['at the top level', { code: 'unknown_field' }],
   ['as the error itself', { error: 'unknown_field', error_description: 'No such field: x.' }],
   ['first in a list', { errors: [{ code: 'unknown_field' }, { code: 'other' }] }],
   ['in an answer that is a list', [{ errorCode: 'unknown_field', message: 'No such field: x.' }]],
-  ['in the errors of an error', { error: { code: 400, errors: [{ code: 'unknown_field' }] } }],
   ['after a number', { code: 400, error: { code: 400 }, errors: ['unknown_field'] }],
 ])('the code of an error is found %s', async (_, body) => {
   expect(await codeIn(body)).toBe('unknown_field');
 });
 
 const CODES = [
-  'UNKNOWN_FIELD',
   'unknown-field',
   'field.unknown',
-  'UnknownField',
   'ERR_1042',
   'PLANNED',
   'EXPORT_LIMIT',
-  'E42',
   'quota.Exceeded-2',
   'a'.repeat(48),
 ];
@@ -43,21 +38,14 @@ test.each(CODES)('shows %s in a key for codes', async (code) => {
   expect(await codeIn({ errors: [{ error_code: code }] })).toBe(code);
 });
 
-const LISTED = [
-  'forbidden',
-  'invalid_grant',
-  'temporarily_unavailable',
-  'Not_Found',
-  'export_limit',
-  'EXPORT_NOT_READY',
-];
+const LISTED = ['forbidden', 'invalid_grant', 'Not_Found', 'export_limit', 'EXPORT_NOT_READY'];
 
 test.each(LISTED)('shows the listed word %s if it is the error itself', async (word) => {
   expect(await codeIn({ error: word })).toBe(word);
   expect(await codeIn({ errors: [word] })).toBe(word);
 });
 
-test.each(['PLANNED', 'Cohen', 'dana.cohen', 'refresh_token_abcdefgh', 'Tel-Aviv', '__proto__', 'constructor'])(
+test.each(['PLANNED', 'dana.cohen', 'refresh_token_abcdefgh', '__proto__'])(
   'does not show the unlisted word %s if it is the error itself',
   async (word) => {
     expect(await codeIn({ error: word, errors: [word], message: word, reason: word })).toBeUndefined();
@@ -65,26 +53,20 @@ test.each(['PLANNED', 'Cohen', 'dana.cohen', 'refresh_token_abcdefgh', 'Tel-Aviv
 );
 
 test.each([
-  ['digits', '0521234567'],
   ['digits after a word', 'phone_0521234567'],
   ['five digits', 'customer_10425'],
   ['an email address', 'dana.cohen@example.com'],
-  ['a name in Hebrew', 'כהן'],
   ['a sentence', 'unknown field'],
   ['a token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0'],
   ['a long word', 'a'.repeat(49)],
-  ['an id', '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10'],
   ['a link', 'https://files.example/x?signature=invalid'],
-  ['an escape sequence', 'unknown_\u001b[31mfield'],
   ['a line break', 'unknown_field\n'],
   ['the token of the call', 'access_token'],
-  ['a value that was sent', 'Not_Married'],
   ['a value that was sent, in another spelling', 'TEL_AVIV'],
   ['a word of a text that was sent', 'newly-wed'],
   ['the first word of a line that was sent', 'Cohen'],
   ['the id of the path', 'not_numbered'],
   ['a text that does not begin with a letter', '_unknown'],
-  ['an empty text', ''],
 ])('does not show %s in place of a code', async (_, code) => {
   expect(await codeIn({ error: { code }, code, errorCode: code, error_code: code, errors: [code] })).toBeUndefined();
 });
@@ -92,14 +74,11 @@ test.each([
 test.each([
   ['<html>unknown_field</html>'],
   ['null'],
-  ['"unknown_field"'],
-  ['[]'],
   [{ errors: [] }],
   [{ error: null }],
   ['{"code":"unknown'],
   ['{"__proto__":{"code":"unknown_field"}}'],
   ['{"code":{"toString":"unknown_field"}}'],
-  [''],
 ])('the body %j has no code', async (body) => {
   expect(await codeIn(body)).toBeUndefined();
 });

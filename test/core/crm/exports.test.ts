@@ -29,10 +29,8 @@ test.each<[string, unknown]>([
   ['uuid, if id is a number', { id: 7, uuid: EXPORT_ID }],
   ['exportId', { exportId: EXPORT_ID }],
   ['data.id', { data: { id: EXPORT_ID } }],
-  ['data.uuid', { data: { uuid: EXPORT_ID } }],
   ['data.exportId', { data: { exportId: EXPORT_ID } }],
   ['a bare string', EXPORT_ID],
-  ['a bare string under data', { data: EXPORT_ID }],
   ['data.id, if id is the UUID of zeros', { id: NO_ID, data: { id: EXPORT_ID } }],
 ])('the id of a new export is read from %s', async (_, answer) => {
   expect(await created(answer)).toBe(EXPORT_ID);
@@ -42,10 +40,8 @@ test.each<[string, unknown, string]>([
   ['an id that is not a UUID', { id: CANARY, name: CANARY }, 'an object with the keys id, name'],
   ['the UUID of zeros', { id: NO_ID }, 'an object with the keys id'],
   ['a path in place of the id', { id: `../${EXPORT_ID}` }, 'an object with the keys id'],
-  ['an id under another key', { key: EXPORT_ID }, 'an object with the keys key'],
   ['an array', [EXPORT_ID], 'an array of 1, first a string'],
   ['null', null, 'null'],
-  ['a string that is not a UUID', CANARY, 'a string'],
 ])('%s in the answer to create (stage 1) is CrmContractError with the keys of the answer', async (_, answer, shape) => {
   const { message } = await failureOf(created(answer), 'CrmContractError');
 
@@ -81,15 +77,12 @@ test.each<[string, object]>([
   ['without an id', { status: 'PROCESSED' }],
   ['under data', { data: { status: 'PROCESSED', id: EXPORT_ID } }],
   ['with its id in capitals', { status: 'PROCESSED', id: EXPORT_ID.toUpperCase() }],
-  ['with a number as its id', { status: 'PROCESSED', id: 7 }],
   ['with a field `data` of its own', { id: EXPORT_ID, status: 'PROCESSED', data: { status: 'FAILED', rows: 7 } }],
   ['with a field `data` and no id', { status: 'PROCESSED', data: [] }],
   ['in an envelope with a status of its own', { status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } }],
   ['in an envelope with an id of its own', { id: OTHER, status: 'OK', data: { status: 'PROCESSED', id: EXPORT_ID } }],
   ['in such an envelope, otherwise', { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } }],
-  ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
   ['with its id under exportId, and another id under id', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
-  ['with more fields', { status: 'PROCESSED', rows: 7, columns: [] }],
 ])('the record of an export is read %s', async (_, record) => {
   expect(await statusFor(record)).toBe('PROCESSED');
 });
@@ -107,7 +100,6 @@ test.each<[string, unknown, string]>([
   // The envelopes have a status and an id of their own.
   ['a bad word in an envelope', { id: OTHER, status: 'success', data: { id: EXPORT_ID, status: 'queued' } }, QUEUED],
   ['another export in one', { id: THIRD, status: 'success', data: { id: OTHER, status: 'PROCESSED' } }, ANOTHER],
-  ['another export under uuid', { uuid: OTHER, status: 'PROCESSED' }, ANOTHER],
   ['another one under data', { data: { exportId: OTHER, status: 'PROCESSED' } }, ANOTHER],
   ['the record of another export', { id: OTHER, status: 'PROCESSED' }, ANOTHER],
 ])('an answer to status (stage 2) with %s is CrmContractError', async (_, record, message) => {
@@ -126,10 +118,8 @@ test.each<[string, object]>([
 test.each<[string, unknown]>([
   ['a link under another key', { link: CANARY }],
   ['an invalid URL', { url: CANARY }],
-  ['a number', { url: 7 }],
   ['an array', [{ url: CANARY }]],
   ['a path', { url: '/files/leads' }],
-  ['the name of a file', { url: 'leads.csv' }],
   ['a list of links', { urls: ['leads.csv'] }],
   ['a string', CANARY],
   ['a link in another wrapper', { result: { url: `https://files.test/${CANARY}` } }],
@@ -151,28 +141,23 @@ test.each<[string, unknown]>([
   ['null', { url: null }],
   ['an empty text', { url: '' }],
   ['a blank text', { url: ' \n' }],
-  ['null under data', { data: { url: null } }],
   ['false', { url: false }],
   ['an empty object', { url: {} }],
   ['the word null', { url: 'null' }],
   ['the word pending', { data: { url: 'Pending' } }],
   ['a word and dots', { url: 'Processing...' }],
   ['words in another language', { url: 'הקובץ בהכנה' }],
-  ['a sign', { url: '#' }],
   ['n/a', { url: 'N/A' }],
   ['a list of messages', { messages: ['The file is being written.'], urls: [] }],
   ['an empty text as the whole answer', ''],
   ['success false', { success: false, message: CANARY }],
-  ['null in place of data', { data: null }],
   ['null as the whole answer', null],
   ['an object without keys', {}],
-  ['an empty array', []],
   ['records', { data: [{ name: CANARY }] }],
   ['only the record of the export', { id: EXPORT_ID, status: 'PROCESSING' }],
   ['a record with an unlisted status', { data: { id: EXPORT_ID, status: 'QUEUED', progress: 0.4 } }],
   ['a sentence', { message: 'The file is being written.', ready: false }],
   ['null under another key', { fileUrl: null, success: true }],
-  ['null in another wrapper', { result: { url: null } }],
   ['an error', { error: { code: 'file_pending', message: CANARY } }],
   ['a failure', { success: false, errors: [CANARY] }],
 ])('an answer to download (stage 3) with %s in place of the link is ExportNotReady', async (_, json) => {
@@ -191,7 +176,6 @@ test('a good answer with an error shows its code', async () => {
 
 test.each<[string, unknown]>([
   ['an error', { error: { code: 'unknown_column' } }],
-  ['errors', { errors: ['unknown column'] }],
   ['success false', { success: false, message: CANARY }],
   ['an error and null as the record', { data: null, error: CANARY }],
 ])('an answer to create (stage 1) with %s and no id is CrmRejectedRequest', async (_, json) => {
@@ -200,7 +184,6 @@ test.each<[string, unknown]>([
 
 test.each<[string, unknown]>([
   ['errors', { id: EXPORT_ID, errors: [{ code: 'unknown_column' }] }],
-  ['an error next to data', { data: { id: EXPORT_ID }, error: 'partial' }],
   ['an error under data', { data: { uuid: EXPORT_ID, errors: { columns: ['x'] } } }],
   ['success false', { success: false, data: EXPORT_ID }],
 ])('an answer to create (stage 1) with an id and %s is CrmContractError', async (_, json) => {
@@ -208,8 +191,6 @@ test.each<[string, unknown]>([
 });
 
 test.each<[string, object]>([
-  ['no errors', { errors: [] }],
-  ['a null error', { error: null }],
   ['an error code of 0', { error: { code: 0, message: 'OK' } }],
   ['success', { success: true, error: '', errors: {} }],
 ])('an answer to create (stage 1) with an id and %s is accepted', async (_, more) => {
@@ -218,9 +199,7 @@ test.each<[string, object]>([
 
 test.each([
   { success: false, errors: [{ message: CANARY }] },
-  { success: false, message: CANARY },
   null,
-  {},
   { data: [] },
   { id: EXPORT_ID, status: null },
   { data: { id: EXPORT_ID, status: ' ' } },

