@@ -5,9 +5,9 @@ import type { Resume, Stored, StoreOptions, TransferOptions } from '../../transf
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { trustedCertificate } from './certificate.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
-import type { Behaviour, FileOptions, ServedRequest } from './origin/types.ts';
+import type { Behaviour, FileOptions } from './origin/types.ts';
 import { startStrictStore } from './strict-store/strict-store.ts';
-import type { Call, Fault, FaultScript, Operation, StoreOptions as StrictOptions } from './strict-store/types.ts';
+import type { Fault, FaultScript, Operation, StoreOptions as StrictOptions } from './strict-store/types.ts';
 import { KIB, LIMITS, PART } from './transfer-limits.ts';
 
 export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits' | 'observer'>> {
@@ -19,32 +19,7 @@ export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits
 }
 
 /** How a transfer ended, and what both sides recorded. */
-export interface Ran {
-  /** `stored`, `unfinished`, the reason of a TransferError, or another error. */
-  outcome: string;
-  stored: Stored | undefined;
-  /** `small`: one PutObject. `ranged`, `single`: an upload in parts, by ranges or in one piece. */
-  strategy: 'small' | 'ranged' | 'single';
-  resume: Resume | null;
-  error: unknown;
-  key: string;
-  file: OriginFile;
-  /** Requests of this call alone. */
-  requests: ServedRequest[];
-  calls: Call[];
-  /** The calls of one operation. */
-  callsOf: (operation: Operation) => Call[];
-  /** How often the address was requested. */
-  asks: number;
-  restarts: number;
-  /** Every upload that the observer received; `null` for no open upload. */
-  uploads: (Resume | null)[];
-  progress: { bytes: number; total: number | null }[];
-  /** Whether the object has the bytes of the file. */
-  equal: boolean;
-  body: Buffer | undefined;
-  contentType: string | undefined;
-}
+export type Ran = Awaited<ReturnType<Transfers['transferOf']>>;
 
 export type Transfers = Awaited<ReturnType<typeof startTransfers>>;
 
@@ -66,13 +41,20 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
   });
 
   /** Moves a file. If that fails, cleans up as the step does. */
-  const transferOf = async (of: FileOptions | OriginFile, changes: Changes = {}): Promise<Ran> => {
+  const transferOf = async (of: FileOptions | OriginFile, changes: Changes = {}) => {
     const file = 'requests' in of ? of : origin.file(of);
     count += 1;
     const { key = `runs/${count}/file.csv`, faults, ...rest } = changes;
     if (faults) scripts.set(key, faults);
     const before = { requests: file.requests.length, calls: store.calls.length };
-    const seen = { asks: 0, restarts: 0, uploads: [] as (Resume | null)[], progress: [] as Ran['progress'] };
+    const seen = {
+      /** How often the address was requested. */
+      asks: 0,
+      restarts: 0,
+      /** Every upload that the observer received; `null` for no open upload. */
+      uploads: [] as (Resume | null)[],
+      progress: [] as { bytes: number; total: number | null }[],
+    };
     const options: TransferOptions = {
       policy: { hosts: [], local: true },
       nameObject: (_head, first) => (isPage(first) ? { refuse: 'A page came.' } : { key, contentType: 'text/csv' }),
@@ -129,12 +111,14 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
       ...ended,
       ...seen,
       resume,
+      /** `small`: one PutObject. `ranged`, `single`: an upload in parts, by ranges or in one piece. */
       strategy: begun === undefined ? 'small' : begun?.etag === null ? 'single' : 'ranged',
       key,
       file,
+      /** Requests of this call alone. */
       requests: file.requests.slice(before.requests),
       calls,
-      callsOf: (operation) => calls.filter((call) => call.operation === operation),
+      callsOf: (operation: Operation) => calls.filter((call) => call.operation === operation),
       equal: object?.body.equals(file.bytes()) ?? false,
       body: object?.body,
       contentType: object?.headers['content-type'],
@@ -149,7 +133,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     /** Uploads that are open at a key. */
     open: (key: string) => store.uploads().filter((upload) => upload.key === key),
     /** The remains of a transfer that did not store its file, except uploads whose id was lost in transit. */
-    leftovers: (ran: Ran) => {
+    leftovers: (ran: Pick<Awaited<ReturnType<typeof transferOf>>, 'key' | 'uploads' | 'body'>) => {
       // No process knows an upload whose first answer was lost or came too late.
       const known = new Set(ran.uploads.map((upload) => upload?.uploadId));
       const uploads = store.uploads().filter(({ key, id }) => key === ran.key && known.has(id));
@@ -188,7 +172,14 @@ export async function transferSuite() {
 
 export const NOTHING = { uploads: [], object: false };
 
-async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' | 'stored' | 'error'>> {
+interface Ended {
+  /** `stored`, `unfinished`, the reason of a TransferError, or another error. */
+  outcome: string;
+  stored: Stored | undefined;
+  error: unknown;
+}
+
+async function outcomeOf(options: TransferOptions): Promise<Ended> {
   try {
     const result = await transfer(options);
     return { outcome: result ? 'stored' : 'unfinished', stored: result ?? undefined, error: undefined };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour, OriginScript } from '../support/origin/types.ts';
 import { PART } from '../support/transfer-limits.ts';
-import { always, transferSuite, WHOLE } from '../support/transfers.ts';
+import { always, ONE, transferSuite, WHOLE } from '../support/transfers.ts';
 
 /**
  * Answers to a range of an empty file, which servers give in many ways, and answers that hold other bytes than they
@@ -126,6 +127,14 @@ test.each([200, 206])(
     await expect(transfers.transferOf(file)).resolves.toMatchObject({ stored: undefined });
   },
 );
+
+test('a file whose ETag changes begins again, even if the origin ignores If-Match', async () => {
+  const script = inOrder({}, { seed: 77, headers: { ETag: '"other"' } });
+  const ran = await transfers.transferOf({ size: SIZE, script }, ONE);
+
+  expectStored(ran);
+  expect(ran.restarts).toBe(1);
+});
 
 test.each<[string, OriginScript]>([
   ['servers behind one address that each have their own ETag', ({ number }) => ({ etag: `"server-${number % 3}"` })],

@@ -292,7 +292,6 @@ describe('a file that changes', () => {
 
   test.each<[how: string, size: number, script: OriginScript, seed?: number]>([
     ['midway', SIZE, ({ number }) => (number >= 3 ? OTHER : {}), 77],
-    ['midway, and ignores If-Match', SIZE, inOrder({}, {}, { seed: 77, headers: { ETag: '"other"' } })],
     ['midway, without ranges', SIZE, first([{ ...WHOLE, endAfter: 400_000 }], { ...WHOLE, seed: 77 }), 77],
     ['into a shorter one', SIZE, inOrder({}, {}, { status: 416 })],
     ['and has no strong ETag for a while', 16 * PART, inOrder({}, {}, { etag: null, seed: 77 })],

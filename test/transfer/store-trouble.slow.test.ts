@@ -229,15 +229,6 @@ describe.concurrent('the end of an upload', () => {
     expect([ran.callsOf(operation).length, ran.restarts]).toEqual([1, 0]);
   });
 
-  test('an error within a 200 repeats the call; each time, it ends the transfer', async () => {
-    const twice = await transferWith('CompleteMultipartUpload', { errorIn200: 'InternalError' }, 2);
-    const always = await transferWith('CompleteMultipartUpload', { errorIn200: 'SlowDown' });
-
-    expectStored(twice);
-    expect(twice.callsOf('CompleteMultipartUpload')).toHaveLength(3);
-    expectNothing(always, 'store-unavailable');
-  });
-
   test('409 at CompleteMultipartUpload: restarts with a new upload', async () => {
     const ran = await transferWith('CompleteMultipartUpload', 'conflict409', 1);
 

@@ -8,12 +8,12 @@ import { contiguousEnd, partsOf } from '../../transfer/strategies/ranged.ts';
 import { partBytesFor } from '../../transfer/transfer.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import { PART } from '../support/transfer-limits.ts';
-import { CHUNKED, ONE, transferSuite } from '../support/transfers.ts';
+import { CHUNKED, failing, ONE, type Ran, transferSuite } from '../support/transfers.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-const { transfers, expectStored } = await transferSuite();
+const { transfers, expectStored, expectNothing } = await transferSuite();
 
 describe('the plan', () => {
   test.each([
@@ -170,6 +170,19 @@ describe('requests to origin and store', () => {
       expect(headers).toMatchObject({ 'x-amz-trailer': 'x-amz-checksum-crc32', 'content-encoding': 'aws-chunked' });
       expect(headers.expect).toBeUndefined();
     }
+  });
+
+  test('an error within a 200 repeats CompleteMultipartUpload; each time, it ends the transfer', async () => {
+    const error = { errorIn200: 'InternalError' };
+    const [twice, always] = await Promise.all(
+      [2, 9].map((times) =>
+        transfers.transferOf({ size: 3 * PART }, { faults: failing('CompleteMultipartUpload', error, times) }),
+      ),
+    );
+
+    expectStored(twice as Ran);
+    expect(twice?.callsOf('CompleteMultipartUpload')).toHaveLength(3);
+    expectNothing(always as Ran, 'store-unavailable');
   });
 
   test('PutObject of a small file has its checksum and If-None-Match', async () => {

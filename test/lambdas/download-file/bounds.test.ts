@@ -79,6 +79,18 @@ test('does not change its input state, because Lambda may repeat the invocation 
   expect(JSON.stringify(state)).toBe(before);
 });
 
+test('measures and logs the speed of a stored file over all invocations', async () => {
+  const object = { key, contentType: 'text/csv', undeclaredEnd: false };
+  const deps = depsWith(async () => ({ ...object, bytes: 7200 * 1024 ** 2, crc32: 0 }));
+  const earlier = { ...moved, milliseconds: 3_600_000, cpuMilliseconds: 3_600_000 };
+
+  await downloadFile(runState({ moving: earlier }), deps);
+
+  expect(deps.log.measured).toMatchObject([{ values: { TransferRate: 2 * 1024 ** 2 } }]);
+  const memoryMB = deps.deployment.files.memoryMB.download;
+  expect(deps.log.lines).toMatchObject([{ fields: { mebibytesPerSecond: 2, boundBy: 'cpu', memoryMB } }]);
+});
+
 test('rethrows a bug and aborts the upload', async () => {
   const deps = depsWith(async () => {
     throw new TypeError('a bug');

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import type { Measures } from '../../../core/log/metrics.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { asked, cutInThirdPart, downloadSuite, goingOn, linkTo } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
-import { type Behaviour, EXPIRED } from '../../support/origin/origin.ts';
+import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
 import type { OriginScript } from '../../support/origin/types.ts';
 import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../../support/strict-store/types.ts';
@@ -132,6 +131,14 @@ describe('trouble that may pass', () => {
     expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
   });
 
+  test('waits as long as Retry-After of the file server asks', async () => {
+    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
+
+    const answer = await downloadFile(runState(), servers.depsFor(file));
+
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
+  });
+
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
     'a second link refused with %s: keeps the parts, then continues with them',
     async (name) => {
@@ -180,38 +187,5 @@ describe('a final error', () => {
 
     expect(error.message).toContain('KMS.DisabledException');
     expect(deps.log.lines).toMatchObject([{ level: 'error', fields: { key: KEY, error: told } }]);
-  });
-});
-
-describe('the speed of a file', () => {
-  /** A clock that advances by a second at each call. */
-  function ticking() {
-    let seconds = 0;
-    return () => {
-      seconds += 1;
-      return new Date(Date.parse('2026-11-20T01:10:00Z') + seconds * 1000);
-    };
-  }
-
-  test('is measured and logged once the file is stored, over all invocations', async () => {
-    const file = servers.origin.file({ size: SIZE });
-    const waited = servers.depsFor(file, { now: ticking(), secondsLeft: servers.timeForParts(2) });
-    const first = await downloadFile(runState(), waited);
-    if (!first.moving) throw new Error('nothing was handed on');
-    const deps = servers.depsFor(file, { now: ticking() });
-
-    const earlier = { ...first.moving, milliseconds: 3_600_000, cpuMilliseconds: 3_600_000 };
-    const second = await downloadFile(goingOn(earlier), deps);
-
-    expect(second.outcome).toBe('STORED');
-    expect(first.moving.milliseconds).toBeGreaterThanOrEqual(1000);
-    expect(waited.log.measured).toEqual([]);
-    const values: Measures = deps.log.measured[0]?.values ?? {};
-    expect(Object.keys(values)).toEqual(['TransferRate']);
-    expect(values.TransferRate).toBeGreaterThan(0);
-    // The second invocation alone would give too high a rate, and too little CPU time.
-    expect(SIZE / (values.TransferRate ?? 0)).toBeGreaterThan(3600);
-    const memoryMB = deps.deployment.files.memoryMB.download;
-    expect(deps.log.lines.at(-1)?.fields).toMatchObject({ bytes: SIZE, boundBy: 'cpu', memoryMB });
   });
 });
