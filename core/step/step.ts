@@ -261,7 +261,7 @@ const OWN = /^(?:feed|table|unpacked)-/;
  * Removes files that killed invocations left on the function's disk. On AWS an invocation is alone in its container.
  * Functions of a local cloud share the folder, so this function does nothing there.
  */
-export async function emptyTemporaryFolder(): Promise<void> {
+async function emptyTemporaryFolder(): Promise<void> {
   const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;
   if (name === undefined || local !== undefined) return;
   for (const folder of (await readdir(tmpdir())).filter((entry) => OWN.test(entry))) {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import type { CrmCall } from '../../../core/crm/call.ts';
-import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import type { RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
 import { crmAt } from '../../support/crm-at.ts';
 import { recordingLog } from '../../support/deps.ts';
@@ -141,18 +141,6 @@ test('repeats a call once, even a create, after a 403 if a person has authorized
   expect(again.message).toContain('"openid global:export"');
   const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
-});
-
-test('a 403 ends with the error of the token store if the token cannot be read again', async () => {
-  const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
-  const client = crmAt(`${server.url}/api/v1`, {
-    getAccessToken: async ({ reread } = {}) => {
-      if (reread !== undefined) throw new RunError('TokenStoreUnavailable', 'No answer.');
-      return { accessToken: CANARY, scope: '' };
-    },
-  });
-
-  await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
 });
 
 test('a POST whose connection closes without an answer is CreateUnanswered, and is sent only once', async () => {

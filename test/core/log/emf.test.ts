@@ -33,21 +33,6 @@ test.each(NAMES)('writes %s in the embedded metric format with its unit and each
   );
 });
 
-test('writes all metrics of the end of a run in one line', () => {
-  const values = { RunsEnded: 1, RunDuration: 61.5, FileBytes: 1000, FileRows: 10, StatusChecks: 3 };
-
-  const metrics = emitted(values, { entity: 'leads', outcome: 'PUBLISHED' });
-
-  expect(metrics?.map(({ name, dimensions, value }) => [name, Object.keys(dimensions).join(), value])).toEqual([
-    ['RunsEnded', 'entity,outcome', 1],
-    ['RunsEnded', 'outcome', 1],
-    ['RunDuration', 'entity', 61.5],
-    ['FileBytes', 'entity', 1000],
-    ['FileRows', 'entity', 10],
-    ['StatusChecks', 'entity', 3],
-  ]);
-});
-
 test('leaves out the metrics that only the dashboard reads if there is no dashboard', () => {
   const all = Object.fromEntries(NAMES.map((name) => [name, 1]));
 

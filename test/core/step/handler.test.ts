@@ -1,6 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { ERRORS, RunError } from '../../../core/errors.ts';
 import { type Answer, asStep } from '../../../core/step/export-run.ts';
@@ -9,7 +7,6 @@ import type { Invocation } from '../../../core/step/step.ts';
 import { OLDEST_MACHINE, STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { CANARY, run, runState } from '../../support/builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
-import { tempDir } from '../../support/project.ts';
 
 const NAMES = Object.keys(STEPS) as StepName[];
 
@@ -194,28 +191,6 @@ test('creates clients once per container; each invocation has its own time, coun
   ]);
 });
 
-test('concurrent invocations do not share counts or log fields', async () => {
-  const deps = testDeps();
-  const [, platform] = composed(deps);
-  const step = async ({ execution }: RunState, { requests, log }: Invocation) => {
-    requests.crm += execution === 'night-1' ? 1 : 5;
-    await new Promise(setImmediate);
-    log.info('called', {});
-    return { outcome: 'READY' as const };
-  };
-  const handler = asStep('CheckStatus', step, () => (invocation) => invocation, platform);
-
-  await Promise.all(['night-1', 'night-2'].map((execution) => handler(runState({ execution }), lambdaContext())));
-
-  const lines = deps.log.lines.map(({ message, fields }) => [message, fields.execution, fields.crmRequests]);
-  expect(lines.toSorted()).toEqual([
-    ['answered', 'night-1', 1],
-    ['answered', 'night-2', 5],
-    ['called', 'night-1', undefined],
-    ['called', 'night-2', undefined],
-  ]);
-});
-
 test('keeps the unknown fields of a state of a later release', async () => {
   const { handler } = answering({ outcome: 'READY' });
   const state = { ...runState({ run: run({ region: 'north' }) }), transfer: { part: 3 } };
@@ -291,18 +266,4 @@ describe('the trouble in a state', () => {
     expect(failed).toMatchObject({ outcome: 'FAILED', trouble: null });
     expect(exceeded).toMatchObject({ outcome: 'FAILED', trouble: { error: 'CrmUnavailable', count: 4 } });
   });
-});
-
-test('every invocation first removes what killed invocations left on the disk', async () => {
-  const folder = await tempDir();
-  vi.stubEnv('TMPDIR', folder);
-  vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-CheckStatus');
-  vi.stubEnv('AWS_ENDPOINT_URL', undefined);
-  const { handler } = answering({ outcome: 'READY' });
-
-  for (const name of ['unpacked-1', 'unpacked-2']) {
-    mkdirSync(join(folder, name));
-    await handler(runState(), lambdaContext());
-    expect(readdirSync(folder)).toEqual([]);
-  }
 });

@@ -1,8 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { emptyTemporaryFolder } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { tree } from '../../lib/support/files.ts';
+import { runState } from '../../support/builders.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 
+const handler = asStep('CheckStatus', async () => ({ outcome: 'READY' as const }), ...composed(testDeps()));
 let folder: string;
 
 beforeEach(() => {
@@ -13,8 +16,8 @@ beforeEach(() => {
   vi.stubEnv('AWS_ENDPOINT_URL', undefined);
 });
 
-test('removes only what killed invocations left', async () => {
-  await emptyTemporaryFolder();
+test('an invocation first removes only what killed invocations left', async () => {
+  await handler(runState(), lambdaContext());
 
   expect(readdirSync(folder)).toEqual(['of-somebody-else']);
 });
@@ -22,9 +25,9 @@ test('removes only what killed invocations left', async () => {
 test.each([
   ['in a local cloud, where functions share the folder', 'AWS_ENDPOINT_URL', 'http://127.0.0.1:4566'],
   ['outside of a function', 'AWS_LAMBDA_FUNCTION_NAME', undefined],
-])('removes nothing %s', async (_, name, value) => {
+])('an invocation removes nothing %s', async (_, name, value) => {
   vi.stubEnv(name, value);
-  await emptyTemporaryFolder();
+  await handler(runState(), lambdaContext());
 
   expect(readdirSync(folder)).toHaveLength(4);
 });
