@@ -54,18 +54,6 @@ describe('a grant that a person withdrew', () => {
     expect(await world.one()).toMatchObject({ name: 'ReauthorizationRequired' });
     await world.serves(1, 1);
   });
-
-  test('can be replaced by a new one, which serves fifty clients without a call', async () => {
-    const { world } = await withdrawn();
-    const start = world.clock.time;
-
-    await world.authorized();
-
-    expect(world.clock.time - start).toBeLessThan(1000);
-    await world.serves(50, 1);
-    expect(world.secrets.currentVersionId).toBe(successorOf(FIRST_VERSION));
-    expect(world.state).toEqual(['STORED']);
-  });
 });
 
 test('a command that is killed while it holds the claim does not revive a dead token set', async () => {

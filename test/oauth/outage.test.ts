@@ -77,14 +77,6 @@ test('waits a lease, then 30, 60, 120 and 120 minutes between refreshes that get
   }
 });
 
-test('an outage of 20 seconds delays runs by less than 90 seconds', async () => {
-  const { names, calls, seconds } = await outage(20);
-
-  expect(names).toEqual(['CrmUnavailable']);
-  expect(calls).toHaveLength(3);
-  expect(seconds).toBeLessThan(90);
-});
-
 test('counts TokenEndpointUnanswered after four hours without an answer, but not after three', async () => {
   const before = await outage(3 * HOUR, 300, { count: 2 });
   const { world } = await outage(4.2 * HOUR, 300, { count: 2 });

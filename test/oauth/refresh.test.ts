@@ -116,12 +116,6 @@ describe('a valid token', () => {
 });
 
 describe('several calls in one process', () => {
-  test('with an expired token make one token call', async () => {
-    const world = new Simulation().stored(-1);
-
-    await world.serves(Array(5).fill(world.client()), 1);
-  });
-
   test.each([1, 3])('make one refresh if %i of them report the token as rejected', async (count) => {
     const world = new Simulation().stored(3000);
     const { accessToken: rejected } = world.secrets.tokens;

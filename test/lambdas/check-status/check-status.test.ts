@@ -65,10 +65,6 @@ test('ends if the status is FAILED, and at the deadline after one more check of 
   await expectTexts('check-status-ends', await Promise.all(texts));
 });
 
-test('shortens the last wait so that it ends at the deadline', async () => {
-  expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
-});
-
 test('waits for an export that is unknown during its first minute, without counting the check', async () => {
   const answer = await check(gone, '2026-11-20T01:01:04.999Z');
 
@@ -142,8 +138,4 @@ test.each([
 
   expect(failure?.error ?? outcome).toBe(end);
   if (failure) await expectTexts('check-status-broken-off', [['half an answer at the deadline', failure.cause]]);
-});
-
-test('throws if the state has no run', async () => {
-  await expect(check(is('PROCESSED'), undefined, runState({ run: null }))).rejects.toThrow('CreateExport');
 });
