@@ -28,7 +28,6 @@ const FLEET: FakeDeployment[] = [
   { name: 'failed-too', published: all(NIGHT), alarms: ['FileQuarantined'] },
   { name: 'half', trouble: 'half' },
   { name: 'denied', published: all(NIGHT), trouble: 'denied' },
-  { name: 'silent', published: all(NIGHT), trouble: 'silent' },
   { name: 'gone', trouble: 'deleted' },
   {
     name: 'paused',
@@ -39,13 +38,17 @@ const FLEET: FakeDeployment[] = [
 ];
 
 test('prints one line for each deployment, worst first, with a reason for each unknown one', async () => {
-  const many = await statusOfAll(FLEET, '--call-timeout', '2');
+  const many = await statusOfAll(FLEET);
   const none = await statusOfAll([{ name: 'gone', trouble: 'deleted' }]);
+  const { endpoint } = await aws(...fleet([{ name: 'silent', trouble: 'silent' }]));
+  const one = ['--deployment', 'silent', '--endpoint-url', endpoint, '--call-timeout', '1'];
+  const silent = await runCli('status', ...one);
 
-  expect([many, none].map(({ code }) => code)).toEqual([1, 3]);
+  expect([many, none, silent].map(({ code }) => code)).toEqual([1, 3, 3]);
   await expectResults('all-deployments', [
     ['one of each kind', many],
     ['none', none],
+    ['one that does not answer', silent],
   ]);
 });
 
