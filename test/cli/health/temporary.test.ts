@@ -87,6 +87,17 @@ test('says what was removed, and what could not be', async () => {
   await expectFindings('left-overs', await Promise.all(findings));
 });
 
+test('skips a subscription that is not confirmed yet or is deleted', async () => {
+  const queue = `arn:aws:sqs:us-east-1:000000000000:crm-export-test_verify_${OURS}`;
+  const { found, asked } = await leftOvers({
+    ListSubscriptionsByTopic: subscriptions(['PendingConfirmation', 'Deleted', `${TOPIC}:1`], queue),
+    Unsubscribe: xml('<UnsubscribeResponse/>'),
+  });
+
+  expect(asked('Unsubscribe').map(({ SubscriptionArn }) => SubscriptionArn)).toEqual([`${TOPIC}:1`]);
+  expect(found).toMatchObject({ verdict: 'holds' });
+});
+
 test('resets alarms of this deployment on every page, and none of another deployment or verify', async () => {
   const alarm = (AlarmName: string, StateValue: string, id = OURS, AlarmActions = [TOPIC]) => {
     return { AlarmName, StateValue, StateReason: reasonFor(id, 'OK'), AlarmActions };
