@@ -41,6 +41,8 @@ const FIELDS = /^(?:document|fields|model|node|object|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
 const NO_RECORD =
   /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
+/** Keys of objects that describe the call: their errors count, their ids and other values do not. */
+const ABOUT_CALL = /^(?:meta|head(?:er)?|(?:response)?status)$/;
 /** Keys of objects that describe the caller. They are not the record if the body has another object. */
 const BESIDE = /^(?:user|session)/;
 /** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
@@ -91,14 +93,21 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   const usual = opened.filter(({ key }) => RECORD.test(key) || FIELDS.test(key));
   const all = opened.filter(({ key }) => !NO_RECORD.test(key));
   const others = all.length > 1 ? all.filter(({ key }) => !BESIDE.test(key)) : all;
-  const isUsual =
-    usual.length > 0 || inner.some(({ key }) => key === 'id') || (others.length > 1 && !hasErrorIn(level));
-  return (isUsual ? usual : others).flatMap(({ objects }) => objects);
+  const hasId = inner.some(({ key }) => key === 'id');
+  const isUsual = usual.length > 0 || hasId || (others.length > 1 && !hasErrorIn(level));
+  const about = hasId ? [] : opened.filter(({ key }) => ABOUT_CALL.test(key));
+  return [...(isUsual ? usual : others).flatMap(({ objects }) => objects), ...about.flatMap(errorsAbout)];
 }
 
-const isFalse = worded(/^(?:0|f(?:alse)?|no?|לא)$/i);
+function errorsAbout({ objects }: { objects: Level[] }): Level[] {
+  const isKept = ([key, value]: Level['entries'][number]) =>
+    OF_FAILURE.test(key) && (typeof value !== 'object' || /^errors?$/.test(key));
+  return objects.map(({ wrapper, entries }) => ({ wrapper, entries: entries.filter(isKept) }));
+}
+
+const isFalse = worded(/^(?:0|error|f(?:alse)?|fail(?:ed|ure)?|no?|לא)$/i);
 const hasNoSuccess = ({ entries }: Level) =>
-  entries.some(([key, value]) => /^(?:(?:is)?(?:ok|success(?:ful)?)|succeeded)$/.test(key) && isFalse(value));
+  entries.some(([key, value]) => /^(?:is)?(?:ok|succeeded|success(?:ful)?)$/.test(key) && isFalse(value));
 const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
 /** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
@@ -113,7 +122,7 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
 }
 
 const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
-const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized)$)/i;
+const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized|unsuccessful)$)/i;
 /** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
@@ -121,6 +130,8 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   [/^(?:ok|status|(?:is)?success(?:ful)?)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
+  // A word for an error counts although the status of the answer, 200, is repeated next to it.
+  [/^errorcode$/, (value) => isError(value) && /[a-z]{3}/i.test(String(value)), 'failed'],
   [ERROR_KEY, isError, 'error'],
   // In HAL, `_embedded` contains related records. Some services also report errors there.
   [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],

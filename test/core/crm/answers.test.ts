@@ -163,6 +163,10 @@ const BUSY_BODIES = [
   { errors: [{ code: 'RESOURCE_EXHAUSTED' }] },
   { error: { errorType: 'too_many_running_jobs' } },
   { error: 'The file is not yet ready.' },
+  { error: 'There is already an export in progress.' },
+  { error: { message: 'Maximum number of concurrent exports reached' } },
+  { errors: [{ code: 'EXPORT_QUEUE_FULL' }] },
+  { error: { code: 'JOB_ALREADY_RUNNING' } },
 ];
 const NOT_BUSY_BODIES = [
   { error: 'export_limit' },
