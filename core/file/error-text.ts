@@ -11,11 +11,12 @@ const BEGINNINGS = [
   ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
   ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
   ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi', '*** '],
-  ...['proc', 'sess', 'toke', 'unau', 'forb', 'too ', 'expo', 'job ', 'acce', 'perm', 'שג'],
+  ...['proc', 'sess', 'toke', 'unau', 'forb', 'too ', 'expo', 'job ', 'acce', 'perm', 'an e', 'an u', 'unex', 'unha'],
+  ...['unca', 'syst', 'upst', 'dead', 'mysq', 'cann', '500 ', '502 ', '503 ', '504 ', 'שג', 'אי'],
 ];
-const HEBREW_ERROR = windows1255('שגיא');
+const HEBREW_ERRORS = ['שגיא', 'אירע'].map(windows1255);
 const FIRST_FOUR = new Set(
-  [...BEGINNINGS.map((text) => Buffer.from(text)), HEBREW_ERROR].map((bytes) => firstFour(bytes)),
+  [...BEGINNINGS.map((text) => Buffer.from(text)), ...HEBREW_ERRORS].map((bytes) => firstFour(bytes)),
 );
 /** Whether two bytes begin an entry of `FIRST_FOUR`. */
 const FIRST_TWO = new Uint8Array(1 << 16);
@@ -25,7 +26,7 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|access denied|too many requests|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|\w\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|access denied|too many requests|unable to|could not|cannot connect|deadlock|gone away|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|\w\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 /** Words of error messages that are also statuses of records, such as policies. They count only in a row without other cells. */
 const STATUS_TEXT = /\b(?:denied|expired|failed|forbidden|unauthori[sz]ed)\b|נכשל|פג תוקף/i;
 

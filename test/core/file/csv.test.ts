@@ -82,6 +82,9 @@ const ERROR_ROWS = [
   '{"message":"Fatal"}|{"status":"error"}|--- Error ---|*** Aborted ***|Process aborted|Session expired',
   'Token expired|Unauthorized|Unauthorised|Forbidden|Too many requests|Export failed|Job aborted',
   'Access denied,x|Permission denied|Failed to read,x|Stacktrace:|שגיאה|שגיאת שרת',
+  'An error occurred,x|An unexpected failure: timeout|Unexpected error|Unhandled exception|Uncaught Error: x,y',
+  '500 Internal Server Error,x|502 Bad Gateway,x|503 Service Unavailable|504 Gateway Time-out|System error,x',
+  'upstream request timeout|Deadlock found,x|MySQL server has gone away|Cannot connect to the server,x|אירעה שגיאה,x',
   '    at Object.<anonymous> (a.js)|    at $run (a.js)|at com.a.B.lambda$run$0(B.java:8)',
 ].flatMap((texts) => texts.split('|'));
 

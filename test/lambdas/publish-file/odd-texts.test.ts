@@ -256,8 +256,12 @@ const WITH_A_WARNING: Case[] = [
   ['an error before empty cells in the middle', at100('Too Many Requests,,\n')],
   ['an error in every cell', `${FILE}Result truncated!,Limit exceeded!,Result truncated!\n`],
   ['an error of a database', at100('ORA-01555: snapshot too old\n')],
+  ['an error of a proxy before empty cells', at100('502 Bad Gateway,,\n')],
+  ['an error in a sentence before empty cells', at100('An unexpected error occurred,,\n')],
+  ['an error in a Hebrew sentence before empty cells', at100('אירעה שגיאה,,\n')],
   ['an error in Hebrew', at100('שגיאה: הייצוא נכשל\n')],
   ['an error in Hebrew, in windows-1255', HEBREW_1255],
+  ['an error in a Hebrew sentence, in windows-1255', encodedAs(at100('אירעה שגיאה\n'), 'windows-1255')],
   ['in one column', 'id\n1\n2\nTraceback (most recent call last):\n3\n', { columns: ['id'], before: [] }],
   ['an error in every row', EACH_ERROR, { columns: ['name', 'id'], before: [EACH_ERROR] }],
 ];
