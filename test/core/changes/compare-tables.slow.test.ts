@@ -19,8 +19,8 @@ async function feedBetween(before: Row[], after: Row[], key: readonly string[], 
 const rows = (...texts: string[]): Row[] => texts.map((text) => NAMES.map((_, at) => text.split(',')[at] ?? null));
 
 /** The changes in a feed: the type of each, and the values of its row. */
-async function changesBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
-  const { keys, gone, unmatched } = await feedBetween(before, after, key, ignore);
+async function changesBetween(before: Row[], after: Row[], key: readonly string[]) {
+  const { keys, gone, unmatched } = await feedBetween(before, after, key);
   const changes = (await rowsIn(paths.feed)).map((row): [string | null | undefined, Row] => [
     row._change_type,
     NAMES.map((name) => row[name] ?? null),
@@ -89,16 +89,6 @@ test('writes the same bytes with any memory limit, and the same rows for columns
   );
   await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] });
   expect(await rowsIn(paths.feed)).toEqual(inOrder);
-});
-
-test('ignores a change of an ignored column, and includes it in a row with another change', async () => {
-  const before = rows('1,x,old', '2,x,old');
-  const after = rows('1,x,new', '2,y,new');
-  const { changes } = await changesBetween(before, after, ['a'], ['c']);
-  expect(changes).toEqual([
-    ['update_preimage', ['2', 'x', 'old', null]],
-    ['update_postimage', ['2', 'y', 'new', null]],
-  ]);
 });
 
 test('writes rows without a key or with a duplicate key as delete and insert, and counts them', async () => {

@@ -60,6 +60,26 @@ test('the first feed has all rows, the second the changes, and each its place in
   });
 });
 
+test('a change of an ignored column is part of a feed only beside another change of its row', async () => {
+  const ignoring = { changes: { ignore: ['at'] } };
+  const world = await firstNight('id,name,at\n1,a,1\n2,b,1\n', ignoring);
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', 'id,name,at\n1,a,2\n2,c,2\n', ignoring);
+
+  expect(feed).toMatchObject({ kind: 'changes', inserts: 0, deletes: 0, updates: 1 });
+});
+
+test('writes a feed if exactly as many keys as allowed are gone', async () => {
+  const settings = { changes: { maxRemoved: 0.29 } };
+  const world = await firstNight(many(100), settings);
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', many(71), settings);
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 29 });
+  const stopped = await failureOf(night(world, 'night-3', '2026-11-22', many(50), settings), 'ChangesStopped');
+  expect(stopped.message).toContain('21 of 71 keys');
+});
+
 test('writes no second feed for a run that has one, nor one for an older date', async () => {
   const world = await publishedRuns();
   const first = await night(world, 'night-2', '2026-11-21', 'id,name\n1,a\n');
