@@ -110,13 +110,3 @@ test('the commands of docs/operating.md restore a client whose secret the CRM ha
   await refresh();
   expect(sandbox.ledger.violations()).toEqual([]);
 });
-
-test('Ctrl-C at the prompt for the secret reports that nothing was stored', async () => {
-  const sandbox = await startSandbox();
-  onTestFinished(sandbox.close);
-  const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
-  await shows(/\(not shown\): /);
-  type('\x03');
-  expect(await ended, shown()).toBe(130);
-  expect(shown()).toContain('Interrupted.');
-});

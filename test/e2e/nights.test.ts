@@ -98,22 +98,6 @@ function checkUntilCounted(time: Date, count: number) {
 }
 
 describe('repeated and scheduled starts', () => {
-  it('request one export if the event of a rule is delivered twice', async () => {
-    const creates = () => system.sandbox.ledger.count({ kind: 'create', entity: 'contacts' });
-    const before = creates();
-    // Far from the starts of the rule, which are half a day from now: an event near one may not be due.
-    const hour = new Date().getUTCHours() < 10 ? '01' : '13';
-    const event = { scheduledFor: `2026-11-10T${hour}:00:00Z` };
-
-    const reports = await Promise.all([system.run('contacts', event), system.run('contacts', event)]);
-
-    expect(reports.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
-    expect((await manifestOf(first ?? reports[0])).run.date).toBe('2026-11-10');
-    expect(others).toEqual([]);
-    expect(creates() - before).toBe(1);
-  });
-
   it('publish the run that the rule of an entity starts', async () => {
     const { events, sfn, StateMachineArn: stateMachineArn, stack } = system.target;
     const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: stack }));

