@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Aspects, Tag } from 'aws-cdk-lib';
 import { ArnPrincipal } from 'aws-cdk-lib/aws-iam';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { once } from '../../core/step/step.ts';
 import type { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
@@ -10,11 +11,11 @@ import { fencedBlock } from '../support/fenced-block.ts';
 import { stackOf } from './support/stack.ts';
 import { allOf, listed, oneOf, statementsOf } from './support/template.ts';
 
-/** The statements of docs/company-rules.md, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
+/** The statements of docs/company-rules.md, each at synthesis. */
 
 const PLAIN = synthesise(fullDeployment());
-const ADMINISTRATORS = 'arn:aws:iam::000000000000:role/key-administrators';
-const { context } = JSON.parse(fencedBlock('docs/company-rules.md', '## Boundary, bootstrap and tags', 'json'));
+const PAGE = 'docs/company-rules.md';
+const { context } = JSON.parse(fencedBlock(PAGE, '## Boundary, bootstrap and tags', 'json'));
 
 /** The stack with all options under a context. @param change a change that the company's app makes to the stack */
 function templateUnder(given: Record<string, unknown>, change: (stack: ExportStack) => void = () => {}): Template {
@@ -44,8 +45,7 @@ test('a permissions boundary is set on every role, and changes no other resource
 });
 
 test('the document names exactly the services of which roles need rights, which a boundary has to allow', () => {
-  const [, allowed = ''] =
-    /It must exist, and allow (.*?)\. /.exec(readFileSync('docs/company-rules.md', 'utf8')) ?? [];
+  const [, allowed = ''] = /It must exist, and allow (.*?)\. /.exec(readFileSync(PAGE, 'utf8')) ?? [];
   const policies = allOf(synthesise(fullDeployment({ network: NETWORK })), 'AWS::IAM::Policy');
   const actions = policies.flatMap(([, policy]) => statementsOf(policy)).flatMap(({ Action }) => listed(Action));
 
@@ -63,20 +63,25 @@ test('the template uses the bootstrap of the configured qualifier', () => {
   expect(template).not.toContain('hnb659fds');
 });
 
-test('tags of an aspect are set on taggable resources, and change no other property', () => {
-  const template = templateUnder({}, (stack) => Aspects.of(stack).add(new Tag('data-class', 'personal')));
-  const changed = differing(template);
+describe('the documented company.ts', () => {
+  const [, code = ''] = fencedBlock(PAGE, '## Administrators of the key', 'ts').split('exportApp(bundleAhead());\n');
+  const apply = new Function('stack', 'ArnPrincipal', 'Aspects', 'Tag', code);
+  const applied = once(() => templateUnder({}, (stack) => apply(stack, ArnPrincipal, Aspects, Tag)));
 
-  expect(changed).toEqual(expect.arrayContaining(['AWS::S3::Bucket Tags', 'AWS::Lambda::Function Tags']));
-  // A table has its tags on its replicas.
-  expect(changed.filter((name) => !name.endsWith('Tags'))).toEqual(['AWS::DynamoDB::GlobalTable Replicas']);
-});
+  test('sets the tag on taggable resources, and otherwise changes only the policy of the key', () => {
+    const changed = differing(applied());
 
-test('a key administrator is added to the key policy after the other statements', () => {
-  const template = templateUnder({}, (stack) => stack.encryption.key.grantAdmin(new ArnPrincipal(ADMINISTRATORS)));
-  const [[, plain], [, key]] = [oneOf(PLAIN, 'AWS::KMS::Key'), oneOf(template, 'AWS::KMS::Key')];
+    expect(changed).toEqual(expect.arrayContaining(['AWS::S3::Bucket Tags', 'AWS::Lambda::Function Tags']));
+    // A table has its tags on its replicas.
+    const others = ['AWS::KMS::Key KeyPolicy', 'AWS::DynamoDB::GlobalTable Replicas'];
+    expect(changed.filter((name) => !name.endsWith('Tags')).toSorted()).toEqual(others.toSorted());
+  });
 
-  expect(differing(template)).toEqual(['AWS::KMS::Key KeyPolicy']);
-  expect(statementsOf(key).slice(0, -1)).toEqual(statementsOf(plain));
-  expect(statementsOf(key).at(-1)).toMatchObject({ Effect: 'Allow', Principal: { AWS: ADMINISTRATORS } });
+  test('adds the administrator of the key after the other statements', () => {
+    const [[, plain], [, key]] = [oneOf(PLAIN, 'AWS::KMS::Key'), oneOf(applied(), 'AWS::KMS::Key')];
+
+    expect(statementsOf(key).slice(0, -1)).toEqual(statementsOf(plain));
+    const administrators = 'arn:aws:iam::000000000000:role/key-administrators';
+    expect(statementsOf(key).at(-1)).toMatchObject({ Effect: 'Allow', Principal: { AWS: administrators } });
+  });
 });

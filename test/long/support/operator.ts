@@ -10,7 +10,6 @@ interface Said {
 
 /** A person who runs the commands of the runbook with the names filled in. */
 export interface Operator {
-  /** Runs a command of the runbook. */
   type(command: string): Promise<Said>;
   cli(...args: string[]): Promise<Said>;
 }
