@@ -73,7 +73,6 @@ export function batch(input: string, overrides: Partial<Batch> = {}): Batch {
   };
 }
 
-/** A chunk that covers the whole input. */
 export function wholeChunk(input: string): Chunk {
   const { bytes, records } = batch(input);
   return { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
@@ -130,7 +129,6 @@ export function chunkWorld(
   };
   return {
     ...{ store, crm, sent, stateWith, state: stateWith(), step },
-    /** Invokes the step of the chunk. */
     invoke: (state = stateWith(), deps = sleepingDeps()) => applyChunk(state, { ...deps, crm, store }),
     /** Invokes the function as the machine does. */
     run: async (state = stateWith(), clients: Parameters<typeof step>[1] = {}) => {

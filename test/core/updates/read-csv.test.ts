@@ -68,46 +68,21 @@ test('reads a byte order mark, Windows line breaks and a last line without a lin
   ]);
 });
 
-const HEADERS: [what: string, text: string, ...problems: object[]][] = [
-  ['a column twice', 'id,notes,notes\n', { line: 1, field: 'notes' }],
-  ['no id', 'notes,city\na,b\n', { line: 1, field: 'id' }],
-  [
-    'no id, and a name of the wrong letter case',
-    'ID,notes\na,b\n',
-    ...[
-      { line: 1, field: 'ID' },
-      { line: 1, field: 'id' },
-    ],
-  ],
-  ['semicolons', 'id;notes\na;b\n', { line: 1, field: 'id;notes' }, { line: 1, field: 'id' }],
-  ['a column without a name', `id,notes,\n${idOf(1)},x,y\n`, { line: 1, field: '(empty name)' }, { line: 2 }],
-  [
-    'a column for the deprecated object',
-    `id,customFields,notes\n${idOf(1)},,x\n`,
-    ...[{ line: 1, field: 'customFields' }, { line: 2 }],
-  ],
-  ['line breaks of CR only', 'id,notes\ra,b\r', { line: 1, field: null }],
-  [
-    'an unknown column, once, before the problems of the rows',
-    csv('frstName,gender', 'a,9', 'b,1'),
-    ...[
-      { line: 1, field: 'frstName' },
-      { line: 2, field: 'gender' },
-      { line: 3, record: { gender: 1 } },
-    ],
-  ],
+const HEADERS: [what: string, text: string][] = [
+  ['a column twice', 'id,notes,notes\n'],
+  ['no id', 'notes,city\na,b\n'],
+  ['no id, and a name of the wrong letter case', 'ID,notes\na,b\n'],
+  ['semicolons', 'id;notes\na;b\n'],
+  ['a column without a name', `id,notes,\n${idOf(1)},x,y\n`],
+  ['a column for the deprecated object', `id,customFields,notes\n${idOf(1)},,x\n`],
+  ['line breaks of CR only', 'id,notes\ra,b\r'],
+  ['an unknown column, once, before the problems of the rows', csv('frstName,gender', 'a,9', 'b,1')],
 ];
 
 test('reports each problem of a header', async () => {
-  const reported: [string, string][] = [];
-  for (const [what, text, ...expected] of HEADERS) {
-    const entries = await entriesOf('csv', text);
+  const reported = HEADERS.map(async ([what, text]) => [what, problemsText(await entriesOf('csv', text))] as const);
 
-    expect([what, entries]).toMatchObject([what, expected]);
-    expect([what, entries.length]).toEqual([what, expected.length]);
-    reported.push([what, problemsText(entries)]);
-  }
-  await expectTexts('csv-header-problems', reported);
+  await expectTexts('csv-header-problems', await Promise.all(reported));
 });
 
 /** A row, and the field of its problem; `ends`: the cells after it are uncertain, so reading stops. */

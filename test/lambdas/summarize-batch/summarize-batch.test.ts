@@ -8,19 +8,9 @@ import {
 } from '../../../core/batch/batch-results.ts';
 import { chunksText } from '../../../core/batch/validate-updates.ts';
 import { RunError } from '../../../core/errors.ts';
-import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
-import {
-  batch,
-  batchState,
-  fakeExchange,
-  idOf,
-  inputOf,
-  KEYS,
-  sleepingDeps,
-  wholeChunk,
-} from '../../support/batches.ts';
+import { batch, batchState, chunkWorld, idOf, inputOf, KEYS } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
 import { NOW, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -184,14 +174,15 @@ test('if the map failed, stops and awaits the running functions, and names its e
 describe('a chunk whose function may still be running', () => {
   const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"doubt":{"firstLine":2,"records":100}}' };
 
-  test.each<[what: string, parts: Record<string, string>]>([
+  test.each<[what: string, parts: Record<string, string>, writtenAt?: Date]>([
     ['a claim without its results', claimed],
+    ['a claim as old as a function can be', claimed, new Date(Date.parse(NOW) - 960_000)],
     [
       'a claim that another function has closed',
       { ...ALL, ...claimed, [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":100,"tries":null}}\n' },
     ],
-  ])('%s: raises the stop flag and waits once before it reports', async (_, parts) => {
-    const { store, summarize } = world(parts);
+  ])('%s: raises the stop flag and waits once before it reports', async (_, parts, writtenAt) => {
+    const { store, summarize } = world(parts, { writtenAt });
 
     expect(await summarize()).toEqual(AT_WORK);
 
@@ -214,24 +205,17 @@ describe('a chunk whose function may still be running', () => {
   });
 
   test('does not wait for a function that inherited doubtful lines and sent none', async () => {
-    const input = inputOf(3);
-    const store = fakeBucket({
-      objects: {
-        [KEYS.input]: input,
-        [KEYS.chunks]: chunksText([wholeChunk(input)]),
-        [KEYS.claim(1, 1)]: '{"doubt":{"firstLine":1,"records":100},"by":"dead"}',
-      },
-    });
-    const { list } = store;
+    const { store, state, invoke } = chunkWorld(3, () => new RunError('CrmUnavailable', 'Down.'));
+    store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100},"by":"dead"}');
     const longAgo = new Date(Date.parse(NOW) - 961_000);
-    store.list = async (prefix) =>
-      (await list(prefix)).map((object) => ({ ...object, ...(object.key === KEYS.claim(1, 1) && { at: longAgo }) }));
-    const state = batchState({ batch: batch(input) });
-    const { crm } = fakeExchange(() => new RunError('CrmUnavailable', 'The token endpoint is away.'));
-    const applying = applyChunk({ ...state, chunk: wholeChunk(input) }, { ...sleepingDeps(), crm, store });
-    await failureOf(applying, 'CrmUnavailable');
+    const list: typeof store.list = async (prefix) =>
+      (await store.list(prefix)).map((object) =>
+        object.key === KEYS.claim(1, 1) ? { ...object, at: longAgo } : object,
+      );
+    await failureOf(invoke(), 'CrmUnavailable');
 
-    await failureOf(summarizeBatch(state, { ...testDeps(), store }), 'UpdatesIncomplete');
+    const summarizing = summarizeBatch(state, { ...testDeps(), store: { ...store, list } });
+    await failureOf(summarizing, 'UpdatesIncomplete');
   });
 
   test.each<[what: string, parts: Record<string, string>, writtenAt?: Date]>([

@@ -167,14 +167,6 @@ describe('the claim', () => {
     ]);
   });
 
-  test('is not made for an invalid file, which may be corrected and started again', async () => {
-    const { store, validate } = world('{}\n');
-    await failureOf(validate(), 'UpdateFileInvalid');
-    store.put(KEYS.input, inputOf(1));
-
-    expect(await validate(FILE, { execution: 'second' })).toMatchObject({ outcome: 'VALIDATED' });
-  });
-
   test('ends in StorageConflict if the file was changed in between', async () => {
     const { store, validate } = world(inputOf(3));
     await validate();

@@ -3,10 +3,8 @@ import type { UpdateEntry, UpdateFormat } from '../../../../core/updates/read-up
 import { JSONL, readUpdates } from '../../../../core/updates/read-updates.ts';
 import { STRICT } from '../../../../core/updates/update-line.ts';
 
-/** The id of customer n. */
 export const idOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Cuts bytes into pieces of the given size. */
 export async function* bytesOf(content: string | Uint8Array, size = 70_000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(content);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -14,7 +12,6 @@ export async function* bytesOf(content: string | Uint8Array, size = 70_000): Asy
 
 const READERS = { csv: CSV, jsonl: JSONL };
 
-/** Collects all items of an iterable. */
 export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);
