@@ -32,10 +32,6 @@ test.each(NAMES.filter((name) => ERRORS[name].class === 'machine'))(
   },
 );
 
-test.each(NAMES)('the advice of %s starts with a capital letter and ends with a period', (name) => {
-  expect(ERRORS[name].advice).toMatch(/^[A-Z].*\.$/s);
-});
-
 test('a RunError has the name of the error, not of its class, because a bundler may rename classes', () => {
   const error = new RunError('RateLimited', 'Too many.', { retryAfterSeconds: 5 });
 

@@ -151,37 +151,6 @@ describe.each(READS)('%s', (_, who, reads, others) => {
   });
 });
 
-test('without any one statement for readers, some request of a reader is refused', async () => {
-  const sids = Object.values(policies.resources).flatMap(({ Statement }) =>
-    Statement.flatMap(({ Sid = '' }) => (/^Readers\d/.test(Sid) ? [Sid] : [])),
-  );
-  const requests = sids.flatMap((without) => {
-    const [, who, reads] = READS[Number(/\d+/.exec(without)?.[0]) - 1] ?? READS[0];
-    return reads.map((what) => ({ ...request(who, what), without }));
-  });
-  const { requests: decisions } = await decide(policies, requests);
-  const refused = new Set(requests.filter((_, index) => decisions[index] !== 'Allow').map(({ without }) => without));
-
-  expect(sids).toHaveLength(12);
-  expect(sids.filter((sid) => !refused.has(sid))).toEqual([]);
-});
-
-test.each<[sid: string, pattern: string, refused: What[]]>([
-  ['Readers1Reads', 'published/entity=*/*', POINTERS.map((key) => object(key))],
-  ['Readers1Lists', 'published/entity=*/*', [listing('published/entity=leads/')]],
-  ['Readers1Lists', 'tables/*entity=*/*', [listing('tables/entity=leads/date=2026-11-20/')]],
-  ['Readers1Lists', 'changes/entity=*/date=*', [listing('changes/entity=leads/date=2026-11-20/')]],
-])(
-  'without %s for the key pattern %s, an account that reads tables is refused what is below',
-  async (without, pattern, refused) => {
-    const reads = [...OF_POINTERS, ...OF_TABLES];
-    const requests = reads.map((what) => ({ ...request(all(anyRole), what), without, pattern }));
-    const { requests: decisions } = await decide(policies, requests);
-
-    expect(reads.filter((_, index) => decisions[index] !== 'Allow')).toEqual(refused);
-  },
-);
-
 test('other roles and accounts, and principals outside the organization, may read no object', async () => {
   const others: Who[] = [
     { ...analyst, principal: roleIn('777788889999', 'analyst') },

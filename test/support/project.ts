@@ -23,7 +23,6 @@ export async function tempRecord(cacheDir?: string): Promise<RunRecord> {
   return record;
 }
 
-/** Writes an executable shell script. */
 export async function script(file: string, body: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, `#!/bin/sh\n${body}\n`, { mode: 0o755 });

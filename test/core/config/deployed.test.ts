@@ -90,7 +90,6 @@ test('differencesFrom lists a setting that only the deployed release has', () =>
 
 const entities = { leads: { filters, extra: { token: 'someone-else' } } };
 
-const SCOPES = ['openid', 'profile', 'global:export'];
 const changed = (path: string, was: unknown, file: unknown) => ({ path, values: { deployed: was, file } });
 const moved = (authUrl: string) => ({ crm: { ...crm, authUrl } });
 const NEW_URL = 'https://new.example.com';
@@ -101,11 +100,6 @@ const agents = { 'agent-numbers': { filters, extra: { token: 'someone-else' } } 
 
 test.for<[string, object, object[]]>([
   ['a changed address', moved(NEW_URL), [changed('crm.authUrl', crm.authUrl, NEW_URL)]],
-  [
-    'customer updates, which add a scope',
-    { customerUpdates: true },
-    [changed('crm.scopes', SCOPES, [...SCOPES, 'customers:update']), changed('customerUpdates', false, true)],
-  ],
   [
     'a new part of a plan',
     { entities: { ...entities, meetings: { tables: { version: 2 } } } },

@@ -29,18 +29,15 @@ test('an entity has a complete plan even if the configuration names only a part 
   expect(entities.contacts).toEqual({ ...plan, polling });
 });
 
-describe('columns as an object', () => {
-  test.each<[unknown, object]>([
-    ['all', {}],
-    [['id'], { only: ['id'] }],
-    [{}, {}],
-    [
-      { labels: { Key: 'id' }, sheet: 'Leads' },
-      { labels: { Key: 'id' }, sheet: 'Leads' },
-    ],
-  ])('have defaults if they are given as %j', (columns, chosen) => {
-    expect(planOf({ columns }).columns).toEqual({ ...COLUMNS, ...chosen });
-  });
+test.each<[unknown, object]>([
+  ['all', {}],
+  [['id'], { only: ['id'] }],
+  [
+    { labels: { Key: 'id' }, sheet: 'Leads' },
+    { labels: { Key: 'id' }, sheet: 'Leads' },
+  ],
+])('columns have defaults if they are given as %j', (columns, chosen) => {
+  expect(planOf({ columns }).columns).toEqual({ ...COLUMNS, ...chosen });
 });
 
 describe('a name in filters and sorts', () => {

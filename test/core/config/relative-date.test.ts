@@ -28,14 +28,9 @@ test.each([
   { $date: 'day-1' },
   { $date: 'day-1w' },
   { $date: 'day-10000d' },
-  { $date: 'day-1d-1d' },
-  { $date: 'Day' },
   { $date: 7 },
-  { $date: null },
   { $date: { $date: 'day' } },
-  { $date: ['day'] },
   { $date: 'day', as: 'time' },
-  { $date: 'day', as: null },
   { $date: 'day', timeZone: 'UTC' },
 ])('reports %j, because the CRM would receive it literally', (value) => {
   expect(dateProblems([{ a: { b: [1, value] } }])).toEqual([

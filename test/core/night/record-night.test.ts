@@ -52,26 +52,6 @@ describe('a night', () => {
     });
   });
 
-  test('is announced once per complete revision, and not before', async () => {
-    const night = nightOf();
-    night.publish('leads');
-    const first = await night.record();
-    publishAll(night);
-    await night.record();
-    await night.record();
-    night.publish('leads', { execution: 'leads-2' });
-    await night.record();
-
-    const completeText = (revision: number) => night.bucket.text(completeKey({ date: DATE, revision }));
-    expect([first?.complete, completeText(1)]).toEqual([false, undefined]);
-    expect([2, 3].map((revision) => JSON.parse(completeText(revision) ?? '').entities.leads.file.run)).toEqual([
-      'leads-1',
-      'leads-2',
-    ]);
-    expect(completeText(3)).toBe(night.bucket.text(nightKey(DATE)));
-    expect(completeText(4)).toBeUndefined();
-  });
-
   test('has no object before any file is published', async () => {
     const night = nightOf();
 
@@ -121,6 +101,7 @@ describe('a night with tables', () => {
       complete: false,
       entities: { leads: { table: null, error: 'TableNotWritten' } },
     });
+    expect(lackingIn(night.standing())).toEqual(['leads (table)']);
 
     night.setTable(KEY, 'leads-1', '"b"');
     expect(await night.record(withTables)).toMatchObject({
@@ -151,16 +132,6 @@ describe('a night with tables', () => {
 
     expect(await began.record()).toMatchObject({ complete: true });
     expect(await later.record(withTables)).toMatchObject({ revision: 1, complete: true });
-  });
-
-  test('does not report a table as missing if it is no longer configured', async () => {
-    const night = nightOf();
-    night.publish('leads');
-    await night.record(withTables);
-    expect(lackingIn(night.standing())).toContain('leads (table)');
-
-    await night.record();
-    expect(lackingIn(night.standing())).toEqual(ENTITIES.filter((entity) => entity !== 'leads'));
   });
 });
 

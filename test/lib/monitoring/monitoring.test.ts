@@ -62,12 +62,6 @@ describe('the alarms', () => {
     expect(new Set(named.map((name) => name.split('-')[0]))).toEqual(new Set(Object.keys(ALARMS)));
   });
 
-  test('do not include customer updates or tables if the deployment has none', () => {
-    const without = [...alarmsOf(synthesise()).keys()];
-
-    expect(without.filter((name) => /CustomerUpdates|ApplyChunk|Table/.test(name))).toEqual([]);
-  });
-
   test.each(named)('%s reads an existing metric with its dimensions, without unit or metric math', (name) => {
     const { Metrics, Namespace, MetricName, Unit, Dimensions = [] } = alarms.get(name);
     const dimensions = (Dimensions as Dimension[]).map(({ Name }) => Name);

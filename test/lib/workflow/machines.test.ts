@@ -137,14 +137,10 @@ describe('a run', () => {
       expect(ERRORS[name].advice).not.toMatch(/['{}\\]/);
   });
 
-  test('without tables has no state about them, and every other state is the same', () => {
-    const without = exportRun().States;
-    const { AfterPublishFile, AfterBeginRun, AfterRecordNight: _, ...shared } = without;
+  test('without tables ends where it would write one, as after the deployment of a release with tables', () => {
+    const choices = exportRun().States.AfterPublishFile?.Choices;
 
-    expect(Object.keys(without).filter((id) => id.includes('Table'))).toEqual([]);
-    const due = AfterPublishFile?.Choices?.find(({ StringEquals }) => StringEquals === 'TABLE_DUE');
-    expect([due?.Next, AfterBeginRun?.Choices?.length]).toEqual(['RecordNight', 1]);
-    expect(run.States).toMatchObject(shared);
+    expect(choices?.find(({ StringEquals }) => StringEquals === 'TABLE_DUE')?.Next).toBe('RecordNight');
   });
 });
 

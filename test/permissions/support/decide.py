@@ -4,8 +4,6 @@ In: {"account": ..., "region": ..., "roles": {arn: [policy]}, "resources": {arn:
 Out: {"requests": ["Allow" | "Deny" | "ImplicitDeny"], "rights": [[index of each request that the right alone allows]]}
 A request has a principal ("role"), or a service of AWS ("service"): then only the resource's own policy counts; or somebody of any
 account ("principal") with a policy of their own ("policy").
-With "without", the statement of that Sid is not in the policy of the resource; with "pattern" beside it, only that pattern of keys
-is not in the statement.
 """
 
 import json
@@ -36,24 +34,11 @@ def context_of(request):
     )
 
 
-def less(statement, pattern):
-    """The statement without a pattern of keys, among what it goes to and among the prefixes that may be listed."""
-    if isinstance(statement, dict):
-        return {name: less(part, pattern) for name, part in statement.items()}
-    if isinstance(statement, list):
-        return [less(part, pattern) for part in statement if not str(part).endswith(pattern)]
-    return statement
-
-
 def decide(request):
     context = context_of(request)
     # An object has the policy of its bucket.
     resource = request["resource"].split("/")[0] if request["action"].startswith("s3:") else request["resource"]
     policy = given["resources"].get(resource)
-    if "without" in request:
-        kept = [one for one in policy["Statement"] if one.get("Sid") != request["without"]]
-        rest = [one for one in policy["Statement"] if one.get("Sid") == request["without"]]
-        policy = {"Statement": kept + ([less(one, request["pattern"]) for one in rest] if "pattern" in request else [])}
     if "service" in request:
         return evaluate_resource_policy(policy, context, service=request["service"]).decision
     own = given["roles"][request["role"]] if "role" in request else [request["policy"]]

@@ -19,10 +19,6 @@ export type ForeignRequest = Omit<Request, 'role'> & {
   /** As `aws:PrincipalArn` has it. */
   principal: string;
   policy: unknown;
-  /** The Sid of a statement to remove from the resource's policy. */
-  without?: string;
-  /** Removes only this pattern of keys from that statement. */
-  pattern?: string;
 };
 
 /** An AWS service as the caller. */
