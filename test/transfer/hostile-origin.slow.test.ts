@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead } from '../../transfer/base/types.ts';
@@ -6,7 +5,7 @@ import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../support/origin/
 import type { Behaviour, OriginRequest, OriginScript, ServedRequest } from '../support/origin/types.ts';
 import { randomFrom } from '../support/seeds.ts';
 import { IMPATIENT, KIB, PART, secondsFor } from '../support/transfer-limits.ts';
-import { always, CHUNKED, type Changes, NOTHING, ONE, type Ran, transferSuite, WHOLE } from '../support/transfers.ts';
+import { always, CHUNKED, type Changes, ONE, type Ran, transferSuite, WHOLE } from '../support/transfers.ts';
 
 /** Origins that cut, lie, stall and change the file. */
 
@@ -89,27 +88,6 @@ describe('the file is stored', () => {
     });
 
     expectStored(await transfers.transferOf(file, { ...ONE, limits: { attempts: 1 } }));
-  });
-
-  test.each<[size: number, behaviour: Behaviour, undeclaredEnd: boolean]>([
-    [SIZE, { ...WHOLE, framing: 'close' }, true],
-    [1000, { ...WHOLE, framing: 'close' }, true],
-    [SIZE, CHUNKED, false],
-  ])(
-    'of %i bytes with an undeclared end that the configuration allows (%j)',
-    async (size, behaviour, undeclaredEnd) => {
-      const ran = await transfers.transferOf({ size, script: always(behaviour) }, { allowUndeclaredEnd: true });
-
-      expectStored(ran);
-      expect(ran.stored?.undeclaredEnd).toBe(undeclaredEnd);
-    },
-  );
-
-  test('compressed, if the origin compresses it without a request', async () => {
-    const ran = await transfers.transferOf({ size: SIZE, script: always({ gzip: true }) });
-
-    expect(ran.outcome).toBe('stored');
-    expect(gunzipSync(ran.body ?? '').equals(ran.file.bytes())).toBe(true);
   });
 
   test('after two pages, each with a new link', async () => {
@@ -248,15 +226,6 @@ describe('nothing is stored', () => {
 
     expectNothing(ran, 'too-large');
     expect(ran.callsOf('CreateMultipartUpload')).toHaveLength(creates);
-  });
-
-  test('if the address function fails: its error is passed through', async () => {
-    const address = async () => Promise.reject<string>(new RangeError('no more addresses'));
-
-    const ran = await transfers.transferOf({ size: SIZE }, { address });
-
-    expect(ran.outcome).toBe('threw RangeError: no more addresses');
-    expect(transfers.leftovers(ran)).toEqual(NOTHING);
   });
 });
 

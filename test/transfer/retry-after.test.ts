@@ -7,12 +7,10 @@ const read = (value: string, sent?: string) => retryAfterSeconds(value, sent, NO
 test.each([
   ['0', 0],
   ['7', 7],
-  ['86400', 86_400],
   ['999999999', 999_999_999],
   ['  12 ', 12],
   ['1.5', 2],
   ['292.052427053', 293],
-  ['0.0', 0],
   ['5, 5', 5],
   ['5,30', 30],
 ])('reads %j as seconds', (value, seconds) => {
@@ -47,7 +45,6 @@ test.each([
   '-5',
   '1.5.2',
   '5, soon',
-  '5,',
   '5 minutes',
   '1000000000',
   '9'.repeat(400),
@@ -55,7 +52,6 @@ test.each([
   'Fri, 99 Nov 2026 99:00:00 GMT',
   // Date.parse reads a year in these texts, and a run would wait for it.
   'try 2099',
-  'soon 2',
 ])('ignores %j', (value) => {
   expect(read(value)).toBeUndefined();
 });

@@ -61,15 +61,15 @@ test('a transfer that fails ends after its request for an address, which may be 
 });
 
 describe('an address that redirects', () => {
-  const redirecting = (to: string) => transfers.origin.file({ size: 0, script: always({ redirect: to }) }).url;
+  const to = (Location: string) => always({ status: 302, headers: { Location } });
+  const redirecting = (address: string) => transfers.origin.file({ size: 0, script: to(address) }).url;
 
   /** A chain of redirects to a file. */
   function chain(redirects: number) {
     const target = transfers.origin.file({ size: SIZE, seed: 5 });
     let url = target.url;
     for (let hop = 0; hop < redirects; hop += 1) {
-      const to = hop % 2 === 0 ? url : new URL(url).pathname;
-      url = redirecting(to);
+      url = redirecting(hop % 2 === 0 ? url : new URL(url).pathname);
     }
     return { target, address: async () => url };
   }
@@ -107,7 +107,7 @@ describe('an address that redirects', () => {
   });
 
   test('is refused if it leads elsewhere', async () => {
-    const ran = await transfers.transferOf({ size: SIZE, script: always({ redirect: 'https://evil.example/file' }) });
+    const ran = await transfers.transferOf({ size: SIZE, script: to('https://evil.example/file') });
 
     expect(ran.outcome).toBe('address-rejected');
     expect(transfers.leftovers(ran)).toEqual(NOTHING);

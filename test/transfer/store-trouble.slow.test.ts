@@ -258,23 +258,6 @@ describe('an upload that no longer exists', () => {
     expect(ran.restarts).toBe(1);
     expect(ran.uploads.map((upload) => upload === null)).toEqual([false, true, false, true]);
   });
-
-  test('between two calls: restarts', async () => {
-    const ran = await transferWith('ListParts', gone);
-
-    expectStored(ran);
-    expect(ran.restarts).toBe(1);
-  });
-
-  test('because a call completed it and died: finds the object', async () => {
-    const before = await transfers.transferOf({ size: SIZE });
-    const [resume] = before.uploads;
-
-    const ran = await transfers.transferOf(before.file, { key: before.key, resume });
-
-    expectStored(ran);
-    expect(ran.callsOf('ListParts').map(({ code }) => code)).toEqual(['NoSuchUpload']);
-  });
 });
 
 describe('differences between stores', () => {
@@ -313,24 +296,6 @@ describe('differences between stores', () => {
       expect([ran.callsOf('CompleteMultipartUpload').length, ran.restarts]).toEqual([2, 0]);
     },
   );
-
-  test('a store that ignores checksums of parts ends in store-unavailable', async () => {
-    settings.checksums = 'none';
-
-    const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
-
-    expectNothing(ran, 'store-unavailable');
-    const parts = ran.callsOf('UploadPart');
-    expect(parts.every(({ headers }) => headers['x-amz-trailer'] === 'x-amz-checksum-crc32')).toBe(true);
-  });
-
-  test('a store without checksums: an object whose answer was lost ends in conflict, and is kept', async () => {
-    settings.checksums = 'none';
-
-    const ran = await transferWith('PutObject', 'lostAnswer', 1);
-
-    expect([ran.outcome, ran.equal]).toEqual(['conflict', true]);
-  });
 });
 
 test.each([

@@ -16,19 +16,6 @@ const GIB = 1024 ** 3;
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
 describe('the plan', () => {
-  test.each([
-    [17 * MIB, 8, 8 * MIB, 3],
-    [256 * MIB, 8, 16 * MIB, 16],
-    [GIB, 8, 64 * MIB, 16],
-    [GIB, 16, 32 * MIB, 32],
-    [50 * GIB, 8, 64 * MIB, 800],
-  ])('cuts %i bytes for %i connections into parts of %i: %i parts', (size, connections, partBytes, count) => {
-    const planned = partBytesFor(size, connections, IN_LIFE);
-
-    expect(planned).toBe(partBytes);
-    expect(Math.ceil(size / planned)).toBe(count);
-  });
-
   test('makes parts that S3 accepts, for any allowed size and number of connections', () => {
     const size = fc.integer({ min: IN_LIFE.bufferBytes + 1, max: LARGEST_FILE_BYTES });
     fc.assert(

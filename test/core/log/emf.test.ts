@@ -7,7 +7,6 @@ import {
   type MetricName,
   namespaceOf,
 } from '../../../core/log/metrics.ts';
-import { metricsIn } from '../../support/emf.ts';
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 const NAMESPACE = namespaceOf('prod');
@@ -15,6 +14,24 @@ const NAMESPACE = namespaceOf('prod');
 function emitted(values: Measures, dimensions: { entity?: string; outcome?: string } = {}, dashboard = true) {
   const line = embeddedMetrics(values, { namespace: NAMESPACE, at: 1_795_000_000_000, dimensions, dashboard });
   return line && metricsIn(JSON.parse(JSON.stringify(line)));
+}
+
+/** Every metric that CloudWatch reads from a line, by the specification of the embedded metric format. */
+function metricsIn({ _aws, ...values }: { _aws: { CloudWatchMetrics: Directive[] }; [value: string]: unknown }) {
+  return _aws.CloudWatchMetrics.flatMap(({ Namespace: namespace, Dimensions, Metrics }) =>
+    Metrics.flatMap(({ Name: name, Unit: unit }) =>
+      Dimensions.map((set) => {
+        const dimensions = Object.fromEntries(set.map((dimension) => [dimension, values[dimension]]));
+        return { namespace, name, unit, dimensions, value: values[name] };
+      }),
+    ),
+  );
+}
+
+interface Directive {
+  Namespace: string;
+  Dimensions: string[][];
+  Metrics: { Name: string; Unit: string }[];
 }
 
 test.each(NAMES)('writes %s in the embedded metric format with its unit and each of its sets of dimensions', (name) => {

@@ -32,18 +32,14 @@ function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: st
 }
 
 test.each<[number | null, number, TokenFreshness]>([
-  [3600, 0, 'fresh'],
   [3600, 3299, 'fresh'],
   [3600, 3300, 'ageing'],
   [3600, 3569, 'ageing'],
   [3600, 3570, 'stale'],
-  [3600, 9999, 'stale'],
   [600, 479, 'fresh'],
   [600, 480, 'ageing'],
-  [600, 570, 'stale'],
   [2, 1.5, 'fresh'],
   [2, 1.6, 'stale'],
-  [null, 0, 'fresh'],
   [null, 3299, 'fresh'],
   [null, 3300, 'ageing'],
   [null, 99_999_999, 'ageing'],

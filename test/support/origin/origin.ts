@@ -3,7 +3,6 @@ import { createServer as createParser, type IncomingMessage, STATUS_CODES } from
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { gzipSync } from 'node:zlib';
 import { contentBytes, digestsOf, wholeContent } from './content.ts';
 import type { Behaviour, FileOptions, OriginRequest, OriginScript, ServedRequest } from './types.ts';
 
@@ -158,8 +157,7 @@ function prepared(file: ServedFile, request: OriginRequest, behaviour: Behaviour
 }
 
 function whole(file: ServedFile, { range, headers }: OriginRequest, behaviour: Behaviour): Prepared {
-  const { redirect, status, body, gzip } = behaviour;
-  if (redirect !== undefined) return literal(302, '', { Location: redirect });
+  const { status, body } = behaviour;
   if (body !== undefined || status !== undefined) return literal(status ?? 200, body ?? '', {});
   const etag = behaviour.etag === undefined ? file.etag : behaviour.etag;
   const about = {
@@ -167,10 +165,6 @@ function whole(file: ServedFile, { range, headers }: OriginRequest, behaviour: B
     'Accept-Ranges': 'bytes',
     ...(etag === null ? {} : { ETag: etag }),
   };
-  if (gzip) {
-    const packed = gzipSync(wholeContent(behaviour.seed ?? file.seed, file.size), { level: 1 });
-    return literal(200, packed, { ...about, 'Content-Encoding': 'gzip' });
-  }
   const match = headers['if-match'];
   if (match !== undefined && match !== etag) return literal(412, '', about);
   return partOf(file, behaviour.ignoreRange ? undefined : range, behaviour, about);

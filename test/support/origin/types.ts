@@ -27,8 +27,6 @@ export interface Behaviour {
   headers?: Record<string, string>;
   /** A body that replaces the file, whatever was requested; the status is 200 unless `status` is set. */
   body?: string | Uint8Array;
-  /** Answers with 302 to this address. */
-  redirect?: string;
 
   /** How the end of the body is marked. Default: `length`. */
   framing?: 'length' | 'chunked' | 'close';
@@ -45,8 +43,6 @@ export interface Behaviour {
   bytesPerSecond?: number;
   /** Sends the body in pieces of at most that many bytes; with `chunked`, each piece is one chunk. */
   pieceBytes?: number;
-  /** Sends the body compressed without a request for it, with Content-Encoding. No Range. */
-  gzip?: boolean;
 
   /** Sends the bytes of another file of the same size. Its ETag stays the old one unless `etag` is set. */
   seed?: number;
@@ -78,6 +74,6 @@ export interface ServedRequest extends OriginRequest {
   connection: number;
   /** 0 = there was no answer. */
   status: number;
-  /** Bytes of the body that were written to the connection, compressed if so, but without chunk framing. */
+  /** Bytes of the body that were written to the connection, without chunk framing. */
   bytesSent: number;
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { CREDENTIALS, type Operation, REGION, Refusal, type Settings } from './types.ts';
+import { CREDENTIALS, type Operation, REGION, Refusal } from './types.ts';
 
 /** Which call a request is, whether its signature is right, and its content. */
 
@@ -31,11 +31,7 @@ const putOf = (query: URLSearchParams) => (query.has('tagging') ? 'PutObjectTagg
  * The content of a body and the CRC32 that was sent with it, in a header or in a trailer.
  * @throws Refusal when length, framing or hash do not meet S3's rules
  */
-export function contentOf(
-  { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
-  raw: Buffer,
-  { checksums }: Settings,
-) {
+export function contentOf({ headers, method }: Pick<IncomingMessage, 'headers' | 'method'>, raw: Buffer) {
   const { 'x-amz-content-sha256': payload, 'x-amz-decoded-content-length': length, 'x-amz-trailer': trailer } = headers;
   const streamed = payload === STREAMING;
   const isMeasured = streamed ? /^\d+$/.test(String(length)) : headers['content-length'] !== undefined;
@@ -45,7 +41,6 @@ export function contentOf(
     if (!isRight) throw new Refusal(400, 'XAmzContentSHA256Mismatch');
     return { body: raw, sentCrc32: valid(headers[CRC32]) };
   }
-  if (checksums === 'none') throw new Refusal(501, 'NotImplemented');
   if (headers[CRC32] !== undefined) throw new Refusal(400, 'InvalidRequest');
   const { body, trailers } = decodeChunked(raw, Number(length));
   if ([...trailers.keys()].join() !== (trailer ?? '')) throw new Refusal(400, 'MalformedTrailerError');

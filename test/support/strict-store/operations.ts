@@ -61,11 +61,11 @@ function checkConditions({ request: { headers, key } }: Work, { objects }: Conte
   throw standing ? new Refusal(412, 'PreconditionFailed') : new Refusal(404, 'NoSuchKey');
 }
 
-function put(work: Work, contents: Contents, { checksums }: Settings): Answer {
+function put(work: Work, contents: Contents): Answer {
   const { key, headers } = work.request;
   checkConditions(work, contents);
-  if (checksums !== 'none') checkDigest(work);
-  const value = checksums === 'none' ? undefined : base64Crc32(crc32(work.body));
+  checkDigest(work);
+  const value = base64Crc32(crc32(work.body));
   const etag = md5Etag(work.body);
   contents.objects.set(key, { body: work.body, etag, crc32: value, headers: keptHeaders(headers), at: new Date() });
   return { status: 200, headers: { etag, ...checksumHeaders(value) } };
@@ -147,12 +147,12 @@ function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 }
 
 /** CRC32 without a checksum type means composite. */
-function create({ request }: Work, { uploads }: Contents, { checksums }: Settings): Answer {
+function create({ request }: Work, { uploads }: Contents): Answer {
   const { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type } = request.headers;
   if (type !== undefined && algorithm === undefined) throw new Refusal(400, 'InvalidRequest');
   if (algorithm !== undefined && algorithm !== 'CRC32') throw new Refusal(501, 'NotImplemented');
   const wanted = type === 'FULL_OBJECT' ? 'FULL_OBJECT' : 'COMPOSITE';
-  const checksum = algorithm === undefined || checksums === 'none' ? undefined : wanted;
+  const checksum = algorithm === undefined ? undefined : wanted;
   const id = randomUUID();
   const headers = keptHeaders(request.headers);
   uploads.set(id, { id, key: request.key, checksum, headers, parts: new Map(), dead: false });
@@ -161,12 +161,12 @@ function create({ request }: Work, { uploads }: Contents, { checksums }: Setting
 
 const LARGEST_PART_NUMBER = 10_000;
 
-function uploadPart(work: Work, contents: Contents, { checksums }: Settings): Answer {
+function uploadPart(work: Work, contents: Contents): Answer {
   const { partNumber = 0 } = work.request;
   const known = Number.isInteger(partNumber) && partNumber >= 1 && partNumber <= LARGEST_PART_NUMBER;
   if (!known) throw new Refusal(400, 'InvalidArgument');
   const upload = openUpload(work, contents);
-  if (checksums !== 'none') checkDigest(work);
+  checkDigest(work);
   const part = { body: work.body, etag: md5Etag(work.body), crc32: crc32(work.body) };
   upload.parts.set(partNumber, part);
   return { status: 200, headers: { etag: part.etag } };
@@ -209,7 +209,7 @@ function complete(work: Work, contents: Contents, settings: Settings): Answer {
   if (upload.dead) throw new Refusal(409, 'ConditionalRequestConflict');
   const parts = chosenParts(named, upload, settings);
   const body = Buffer.concat(parts.map((part) => part.body));
-  const object = { body, etag: multipartEtag(parts), crc32: checkedCrc32(work, upload, body, settings) };
+  const object = { body, etag: multipartEtag(parts), crc32: checkedCrc32(work, upload, body) };
   const { 'x-amz-mp-object-size': size = String(body.length) } = work.request.headers;
   if (size !== String(body.length)) throw new Refusal(400, 'InvalidRequest');
   contents.objects.set(key, { ...object, headers: upload.headers, at: new Date() } satisfies StoredObject);
@@ -240,13 +240,12 @@ function namedParts(xml: string): NamedPart[] {
   return parts;
 }
 
-function chosenParts(named: NamedPart[], upload: OpenUpload, { minPartBytes, checksums }: Settings): StoredPart[] {
+function chosenParts(named: NamedPart[], upload: OpenUpload, { minPartBytes }: Settings): StoredPart[] {
   const isOrdered = named.every(({ number }, index) => number > (named[index - 1]?.number ?? 0));
   if (!isOrdered) throw new Refusal(400, 'InvalidPartOrder');
   const parts = named.map(({ number, etag, crc32: sent }) => {
     const part = upload.parts.get(number);
-    // A store without checksums ignores checksum elements.
-    const isOther = checksums !== 'none' && sent !== undefined && part && sent !== base64Crc32(part.crc32);
+    const isOther = sent !== undefined && part && sent !== base64Crc32(part.crc32);
     if (part?.etag !== `"${etag}"` || isOther) throw new Refusal(400, 'InvalidPart');
     return part;
   });
@@ -264,13 +263,7 @@ function multipartEtag(parts: StoredPart[]): string {
  * The object's checksum over all bytes, deliberately not combined from those of the parts; undefined for a composite
  * one. A sent value counts only together with its type.
  */
-function checkedCrc32(
-  { request: { headers } }: Work,
-  { checksum }: OpenUpload,
-  body: Buffer,
-  { checksums }: Settings,
-): string | undefined {
-  if (checksums === 'none') return undefined;
+function checkedCrc32({ request: { headers } }: Work, { checksum }: OpenUpload, body: Buffer): string | undefined {
   const { 'x-amz-checksum-type': type, 'x-amz-checksum-crc32': sent } = headers;
   if (type !== undefined && type !== checksum) throw new Refusal(400, 'InvalidRequest');
   if (checksum !== 'FULL_OBJECT') return undefined;

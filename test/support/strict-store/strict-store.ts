@@ -27,7 +27,6 @@ export type { StoreOptions };
 export const DEFAULTS: Settings = {
   minPartBytes: 5 * 1024 * 1024,
   pageSize: 1000,
-  checksums: 'full-object',
   completeAgain: 'NoSuchUpload',
   faults: () => undefined,
 };
@@ -194,7 +193,7 @@ function answerTo(
     // S3 sends white space while it assembles a large object, and reports an error only after that.
     if (hasKey(fault, 'errorIn200'))
       return xmlAnswer(document('Error', { Code: fault.errorIn200 }).replace('\n', '\n\n  \n'));
-    const { body, sentCrc32 } = contentOf(request, raw, settings);
+    const { body, sentCrc32 } = contentOf(request, raw);
     const work = { request: call, query, body: fault === 'corrupt' ? flipped(body) : body, sentCrc32 };
     const upload = contents.uploads.get(query.get('uploadId') ?? '');
     if (fault === 'conflict409' && upload) upload.dead = true;

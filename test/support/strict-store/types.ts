@@ -93,8 +93,6 @@ export interface StoreOptions {
   minPartBytes?: number;
   /** Parts in one page of ListParts; 1000 on AWS. */
   pageSize?: number;
-  /** `none`: a store that knows no checksums and refuses aws-chunked bodies with trailers. */
-  checksums?: 'full-object' | 'none';
   /** The answer to Complete for a completed upload. No recording shows AWS's answer, and stores differ. */
   completeAgain?: 'NoSuchUpload' | 'PreconditionFailed' | 'ConditionalRequestConflict' | 'same answer';
   faults?: FaultScript;
@@ -114,7 +112,7 @@ export interface Call extends StoreRequest {
 export interface StoredObject {
   body: Buffer;
   etag: string;
-  /** Base64 of the whole object's CRC32; undefined after a composite upload and in a store without checksums. */
+  /** Base64 of the whole object's CRC32; undefined after a composite upload. */
   crc32: string | undefined;
   /** Content-Type, Content-Encoding, Content-Disposition, Cache-Control and x-amz-meta-*. */
   headers: Record<string, string>;

@@ -39,7 +39,7 @@ function answerTo(call: Call, world: World): StoreAnswer {
   };
   const query = new URLSearchParams(input as Record<string, string>);
   try {
-    return carryOut({ request, query, ...contentOf(call, body, DEFAULTS) }, contents, DEFAULTS);
+    return carryOut({ request, query, ...contentOf(call, body) }, contents, DEFAULTS);
   } catch (error) {
     if (error instanceof Refusal) return refusalAnswer(error);
     throw error;
