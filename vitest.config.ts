@@ -77,7 +77,7 @@ const REPEATED_IN_CI = ['test/long/all-runs.test.ts'];
  */
 const NIGHTLY_ONLY = [
   'test/long/{bench,clocks,excel,feed-nights,pandas,verify,workbooks}.test.ts',
-  'test/long/{removing-a-customer,runbook,runbook-updates,sheet-memory,versitygw}.test.ts',
+  'test/long/{oauth-moto,removing-a-customer,runbook,runbook-updates,sheet-memory,versitygw}.test.ts',
 ];
 const LEFT_OUT_IN_CI = [...REPEATED_IN_CI, ...(process.env.NIGHTLY ? [] : NIGHTLY_ONLY)];
 const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E, AFTER_SLOW_E2E];
