@@ -28,6 +28,13 @@ test('returns the lines that were not applied, unchanged', async () => {
   );
 });
 
+test('returns failed lines, lines that were not sent and lines without a result for a resume', async () => {
+  const lines = [1, 2, 3, 4, 5, 6].map(input).join('');
+  const results = [result(1, 'APPLIED'), result(2, 'REJECTED'), result(3, 'FAILED'), result(5, 'NOT_SENT')];
+
+  expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
+});
+
 test('keeps the number of each line in place, also of a text that is longer than a piece', async () => {
   const long = (line: number) => input(line).replace('ש', 'x'.repeat(600_000));
   const stored = resultsIn(bytesOf(resultLineText(result(2, 'APPLIED'))));
