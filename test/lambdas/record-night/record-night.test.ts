@@ -142,6 +142,10 @@ test.each([
   expect(of(runState(), { [key]: { Error: 'Sandbox.Timedout' } })?.failure).toEqual({ entity: 'leads', error });
 });
 
+test('a run that fails at its feed leaves no error, because a night does not wait for feeds', () => {
+  expect(of(runState(failed('ChangesStopped')))?.failure).toBeUndefined();
+});
+
 describe('a run that fails before its export is requested', () => {
   test.each<[string, object, string]>([
     ['of a rule has the local date of its schedule', { scheduledFor: '2026-11-20T23:30:00Z' }, '2026-11-21'],
