@@ -1,5 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { Hash } from '@smithy/core/serde';
+import { SignatureV4 } from '@smithy/signature-v4';
 import { CREDENTIALS, type Operation, REGION, Refusal } from './types.ts';
 
 /** Which call a request is, whether its signature is right, and its content. */
@@ -85,46 +87,27 @@ function trailersOf(text: string): Map<string, string> {
   return new Map(trailers.map((found) => [String(found?.[1]).toLowerCase(), String(found?.[2])]));
 }
 
-const AUTHORIZATION =
-  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
+const signer = new SignatureV4({
+  service: 's3',
+  region: REGION,
+  credentials: CREDENTIALS,
+  sha256: Hash.bind(null, 'sha256'),
+  uriEscapePath: false,
+  applyChecksum: false,
+});
 
-/**
- * Checks the signature of a request by the documentation of Signature Version 4, independently of the signing library.
- * @throws Refusal AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId or SignatureDoesNotMatch
- */
-export function checkSignature(request: IncomingMessage): void {
-  const { authorization, 'x-amz-date': date, 'x-amz-content-sha256': payload } = request.headers;
-  if (authorization === undefined) throw new Refusal(403, 'AccessDenied');
-  const [, key, day = '', region = '', signedHeaders = '', signature = ''] = AUTHORIZATION.exec(authorization) ?? [];
-  if (signature === '' || region !== REGION) throw new Refusal(400, 'AuthorizationHeaderMalformed');
-  if (key !== CREDENTIALS.accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId');
-  const names = signedHeaders.split(';');
-  const due = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
-  const isWhole = String(date).startsWith(`${day}T`) && typeof payload === 'string';
-  if (!isWhole || due.some((name) => !names.includes(name))) throw new Refusal(403, 'AccessDenied');
-  const hashed = createHash('sha256')
-    .update(canonicalRequest(request, names, payload))
-    .digest('hex');
-  const toSign = ['AWS4-HMAC-SHA256', date, `${day}/${region}/s3/aws4_request`, hashed].join('\n');
-  const secret = Buffer.from(`AWS4${CREDENTIALS.secretAccessKey}`);
-  const signing = [day, region, 's3', 'aws4_request'].reduce<Buffer>(hmac, secret);
-  if (!timingSafeEqual(hmac(signing, toSign), Buffer.from(signature, 'hex')))
-    throw new Refusal(403, 'SignatureDoesNotMatch');
+/** Signs a request again, with the headers that its sender signed. @throws Refusal AccessDenied or SignatureDoesNotMatch */
+export async function checkSignature({ method = '', url = '', headers }: IncomingMessage): Promise<void> {
+  const names = /SignedHeaders=([a-z0-9;-]+)/.exec(headers.authorization ?? '')?.[1]?.split(';') ?? [];
+  const due = Object.keys(headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
+  if (due.some((name) => !names.includes(name))) throw new Refusal(403, 'AccessDenied');
+  const { protocol, hostname, pathname: path, searchParams } = new URL(url, 'http://store');
+  const [, date = '', time = ''] = /^(\d{8})T(\d{6})Z$/.exec(String(headers['x-amz-date'])) ?? [];
+  const signingDate = new Date(date.replace(/(..)(..)$/, '-$1-$2T') + time.replace(/(..)(..)(..)/, '$1:$2:$3Z'));
+  const request = {
+    ...{ method, protocol, hostname, path, query: Object.fromEntries(searchParams) },
+    headers: Object.fromEntries(names.map((name) => [name, String(headers[name])])),
+  };
+  const signed = await signer.sign(request, { signingDate });
+  if (signed.headers.authorization !== headers.authorization) throw new Refusal(403, 'SignatureDoesNotMatch');
 }
-
-function canonicalRequest({ method, url, headers }: IncomingMessage, names: string[], payload: string): string {
-  const [path = '', query = ''] = String(url).split('?');
-  const parameters = [...new URLSearchParams(query)]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-    .sort()
-    .join('&');
-  const lines = names.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}\n`).join('');
-  return [method, path, parameters, lines, names.join(';'), payload].join('\n');
-}
-
-function encoded(text: string): string {
-  const inHex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, inHex);
-}
-
-const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -131,7 +131,7 @@ async function serve(
   const raw = await rawBody(request, fault);
   if (raw === undefined) return;
   if (hasKey(fault, 'waitFor')) await fault.waitFor;
-  const answer = answerTo(request, raw, fault, call, contents, settings);
+  const answer = await answerTo(request, raw, fault, call, contents, settings);
   if (fault === 'lostAnswer') request.socket.resetAndDestroy();
   if (fault === 'lostAnswer' || fault === 'stallAnswer') return;
   const { status, headers = {}, body = '' } = answer;
@@ -173,17 +173,17 @@ async function rawBody(request: IncomingMessage, fault: Fault | undefined): Prom
   return undefined;
 }
 
-function answerTo(
+async function answerTo(
   request: IncomingMessage,
   raw: Buffer,
   fault: Fault | undefined,
   call: Call,
   contents: Contents,
   settings: Settings,
-): Answer {
+): Promise<Answer> {
   const { bucket, query } = routed(request);
   try {
-    checkSignature(request);
+    await checkSignature(request);
     if (bucket !== BUCKET) throw new Refusal(404, 'NoSuchBucket');
     if (hasKey(fault, 'status')) {
       const refused = refusalAnswer(new Refusal(fault.status, fault.code));
