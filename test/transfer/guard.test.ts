@@ -138,25 +138,24 @@ describe('a refusal does not quote the address', () => {
 
 describe('refuses an IP address as the host', () => {
   const notations = [
-    ...['127.0.0.1', '2130706433', '017700000001', '0x7f000001', '0X7F000001', '127.1', '127.0.1', '0x7f.1'],
-    ...['0177.0.0.1', '00000177.0.0.1', '127.0.0.1.', '127.00.00.01', '%31%32%37.0.0.1', '１２７.0.0.1'],
-    ...['127。0。0。1', '①②⑦.⓪.⓪.①', '0', '0.0.0.0', '0x', '169.254.169.254', '2852039166', '0xa9fea9fe'],
-    ...['0251.0376.0251.0376', '169.254.43518', '[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]'],
-    ...['[::ffff:7f00:1]', '[0:0:0:0:0:FFFF:A9FE:A9FE]', '[::127.0.0.1]', '[64:ff9b::a9fe:a9fe]', '[fe80::1]'],
-    ...['[fd00:ec2::254]', '[2002:7f00:1::]', '[2606:4700::1111]', PUBLIC, '8.8.8.8', '134744072'],
+    ...[
+      '127.0.0.1',
+      '2130706433',
+      '017700000001',
+      '0x7f000001',
+      '127.1',
+      '0177.0.0.1',
+      '127.0.0.1.',
+      '%31%32%37.0.0.1',
+    ],
+    ...['１２７.0.0.1', '127。0。0。1', '0', '169.254.169.254', '0251.0376.0251.0376', '[::1]', '[::ffff:127.0.0.1]'],
+    ...['[64:ff9b::a9fe:a9fe]', '[fe80::1]', '[fd00:ec2::254]', '[2606:4700::1111]', PUBLIC],
   ];
   test.each(notations)('%s', (host) => {
     const listed = { hosts: [host, new URL(`https://${host}`).hostname], local: false };
 
     expect(refusal(`https://${host}/a`, listed)).toContain('names an IP address');
   });
-
-  test.each(['1.2.3.4.5', '256.0.0.1', '0x100000000', 'files.1', '[::1', '[fe80::1%25eth0]', '[::ffff:127.1]'])(
-    'refuses %s, which is not an address, as unreadable',
-    (host) => {
-      expect(refusal(`https://${host}/a`, { hosts: [host], local: true })).toBe(refusal(''));
-    },
-  );
 });
 
 describe('a redirect', () => {
@@ -169,11 +168,6 @@ describe('a redirect', () => {
     [`https://${HOST}/c`, `https://${HOST}/c`],
   ])('to %s is followed to %s', (location, asked) => {
     expect(checkAddress(location, POLICY, base).href).toBe(asked);
-  });
-
-  test('is refused with its number', () => {
-    const [first, third] = [1, 3].map((hop) => refusal('//evil.example/', POLICY, base, hop));
-    expect(third).toBe(first?.replace('1', '3'));
   });
 
   test.each(['http://127.0.0.1:8080/', 'http://localhost/', `http://${HOST}/`])(

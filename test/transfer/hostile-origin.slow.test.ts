@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead } from '../../transfer/base/types.ts';
 import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../support/origin/origin.ts';
 import type { Behaviour, OriginRequest, OriginScript, ServedRequest } from '../support/origin/types.ts';
@@ -66,14 +65,6 @@ describe('the file is stored', () => {
     expectStored(ran);
     const cuts = [0, 1, 2, 3, 4, 5, 6].map((cut) => PART + cut * 300_000);
     expect(ran.requests.map(({ offset }) => offset)).toEqual([0, ...cuts]);
-  });
-
-  test('without the bytes of a consistent range at another offset than requested', async () => {
-    const file = transfers.origin.file({ size: SIZE });
-    const body = file.bytes().subarray(5, 105);
-    file.setScript(inOrder({ status: 206, headers: { 'Content-Range': `bytes 5-104/${SIZE}` }, body }));
-
-    expectStored(await transfers.transferOf(file));
   });
 
   test('from ranges shorter than requested, which do not count as failures', async () => {
@@ -200,20 +191,6 @@ describe('nothing is stored', () => {
 
     expectNothing(ran, reason);
     expect([ran.asks, ran.requests.length, ran.calls]).toEqual([asks, 5, []]);
-  });
-
-  const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
-  test.each([
-    ['429 in seconds', () => busy(429, '120'), 'rate-limited', 120],
-    ['503 in seconds', () => busy(503, '120'), 'source-unavailable', 120],
-    ['429 as a date', () => busy(429, inAnHour()), 'rate-limited', 3600],
-  ])('a long wait (%s): ends at once, and reports the wait', async (_name, script, reason, seconds) => {
-    const ran = await transfers.transferOf({ size: SIZE, script });
-
-    expectNothing(ran, reason);
-    const { retryAfterSeconds = 0 } = ran.error as TransferError;
-    expect(Math.abs(retryAfterSeconds - seconds)).toBeLessThan(10);
-    expect(ran.requests).toHaveLength(1);
   });
 
   test.each<[what: string, behaviour: Behaviour, creates: number]>([

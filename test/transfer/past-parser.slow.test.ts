@@ -4,7 +4,7 @@ import { agentFor } from '../../transfer/base/http.ts';
 import { Blocks } from '../../transfer/source/blocks.ts';
 import { Body } from '../../transfer/source/body.ts';
 import { KIB, LIMITS, PART } from '../support/transfer-limits.ts';
-import { ONE, transfersByWire } from '../support/transfers.ts';
+import { transfersByWire } from '../support/transfers.ts';
 
 const MIB = 1024 * KIB;
 const byWire = await transfersByWire();
@@ -30,15 +30,6 @@ describe('over TLS', () => {
       const ran = await byWire.tls.transferOf({ size: 3 * PART, script: () => ({ ignoreRange: true, extraBytes }) });
       expect([extraBytes, ran.outcome, ran.body]).toEqual([extraBytes, 'incomplete', undefined]);
     }
-  });
-
-  test('continues a body that ends early at the byte', async () => {
-    const script = ({ number }: { number: number }) => (number === 2 ? { endAfter: 100_001 } : undefined);
-
-    const ran = await byWire.small.transferOf({ size: 10 * PART, script }, ONE);
-
-    expect(ran.equal).toBe(true);
-    expect(ran.requests.map(({ offset }) => offset)).toEqual([0, PART, PART + 100_001]);
   });
 
   test('reads only one body from a connection', async () => {

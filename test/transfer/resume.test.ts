@@ -120,20 +120,6 @@ describe('time that runs out between two parts', () => {
     expect(none.requests).toEqual([]);
     expectStored(await next(none));
   });
-
-  test.each(STRATEGIES)('before the first part (%s): the next call stores the file', async (_name, behaviour) => {
-    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
-
-    expect(first.outcome).toBe('unfinished');
-    expectStored(await next(first));
-  });
-
-  test('progress includes the bytes that earlier calls stored', async () => {
-    const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
-    const ran = await next(paused);
-
-    expect(ran.progress.at(-1)).toEqual({ bytes: SIZE, total: SIZE });
-  });
 });
 
 /** A process that lives for a part of a second by the real clock. */

@@ -88,22 +88,6 @@ describe('transient trouble', () => {
     expectStored(await transferWith(operation, fault, 1, { limits: IMPATIENT }));
   });
 
-  test.each([0, 1, 40_000])('a part that is reset twice after %i bytes is read and sent again', async (resetAfter) => {
-    const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', { resetAfter }, 2) });
-
-    expectStored(ran);
-    expect(ran.callsOf('CreateMultipartUpload')).toHaveLength(1);
-  });
-
-  test('a refused part from an origin without ranges is sent again from memory', async () => {
-    const faults = failing('UploadPart', TROUBLE.slowDown, 1);
-
-    const ran = await transfers.transferOf({ size: SIZE, script: () => WHOLE }, { faults });
-
-    expectStored(ran);
-    expect([ran.restarts, ran.requests.length]).toEqual([0, 1]);
-  });
-
   test.each([
     ['a large part in memory', { script: () => CHUNKED }, 'UploadPart'],
     ['a large file in memory', {}, 'PutObject'],

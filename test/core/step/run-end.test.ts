@@ -81,12 +81,6 @@ test.each([
   expect(log.measured).toMatchObject([{ outcome }]);
 });
 
-test('counts a failed export of verify like any other', () => {
-  const execution = 'leads-verify-20261122T020000Z-1a2b3c-0';
-  const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
-  expect(endOf(ended)?.outcome).toBe('InvalidInput');
-});
-
 test('counts a batch as APPLIED or under the name of its error', () => {
   expect(batchEnd({ outcome: 'SUMMARIZED', failure: null, chunk: null })?.outcome).toBe('APPLIED');
   expect(batchEnd({ outcome: 'FAILED', failure, chunk: null })?.outcome).toBe('ExportFailed');
