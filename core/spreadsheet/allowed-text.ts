@@ -28,9 +28,9 @@ const WORDS = new Set([
   percent percentile quarters rating red scale set signs stars stop symbols text than to traffic triangles unique values warning whole cell is
   activities calls companies deals emails events invoices opportunities orders policies products dashboard summary monthly weekly part utf v jan feb mar apr jun jul aug sep oct nov dec
   נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים פוליסות פעילים דו ח חודשי שבועי יומי שנתי
-  system tasks tickets users deal task order product call backup copy download gz of prod production public snapshot`.split(
-    /\s+/,
-  ),
+  system tasks tickets users deal task order product call backup copy download gz of prod production public snapshot
+  and api automatic basic blank bulk by contents demo detail details final first for from items log overview raw rows sample scheduled search test view
+  אקסל הנתונים הפגישות חדשים יומן כללי מהמערכת נתוני עבודה פרטי קובץ ריכוז שלי תהליכי`.split(/\s+/),
 ]);
 
 const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;

@@ -457,6 +457,20 @@ test.each([
   expect(await fateOf(partsOf({ sheets: [{ name: `Leads ${date}`, rows }] }))).toMatchObject({ places: 0 });
 });
 
+test('with a left-out column, a sheet may have an ordinary name', async () => {
+  const names = [
+    'Search Results',
+    'Raw Data',
+    'Lead Details',
+    'Scheduled Export',
+    'קובץ לידים',
+    'כל הנתונים',
+    'נתוני לידים',
+  ];
+  for (const name of names)
+    expect(await fateOf(partsOf({ sheets: [{ name, rows }] })), name).toMatchObject({ places: 0 });
+});
+
 test.each(['31234', '2026 31234', '12.2026.31234', '31.23.4001', '2026-12-01 31234', '01.12.2026 312340017', '312026'])(
   'with a left-out column, no sheet may have a long number in its name: %s',
   async (number) => {
