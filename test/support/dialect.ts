@@ -17,31 +17,25 @@ export interface Dialect {
   byteOrderMark?: boolean;
   /** A first line `sep=;`, which Excel reads. */
   separatorLine?: boolean;
-  /** Whether a line break follows the last record. */
-  finalBreak?: boolean;
-  packed?: 'gzip' | 'zip' | undefined;
+  packed?: 'gzip' | 'zip';
 }
 
 /** The `body` of a fault of the sandbox at `file`: the records of the export as another program writes them. */
-export function writtenAs({ header = 'names', ...dialect }: Dialect) {
+export function writtenAs({ format, header = 'names', packed, ...dialect }: Dialect) {
   return (csv: Uint8Array, entity: Entity): Buffer => {
     const [names = [], ...records]: string[][] = parse(Buffer.from(csv));
     const rows = [...headerOf(names, entity, header), ...records];
-    if (dialect.format === 'json-lines')
+    if (format === 'xlsx') return smallWorkbook(rows);
+    if (format === 'json-lines')
       return Buffer.from(
         records
           .map((cells) => `${JSON.stringify(Object.fromEntries(names.map((name, at) => [name, cells[at]])))}\n`)
           .join(''),
       );
-    return fileOf(rows, dialect);
+    const bytes = csvBytes(rows, dialect);
+    if (packed === 'zip') return zipOfTexts({ [`${entity}.csv`]: bytes });
+    return packed === 'gzip' ? gzipSync(bytes) : bytes;
   };
-}
-
-/** A CSV file or spreadsheet with these rows. */
-export function fileOf(rows: string[][], { format = 'csv', packed, ...dialect }: Omit<Dialect, 'header'>): Buffer {
-  const bytes = format === 'xlsx' ? smallWorkbook(rows) : csvBytes(rows, dialect);
-  if (packed === 'zip') return zipOfTexts({ [`leads.${format}`]: bytes });
-  return packed === 'gzip' ? gzipSync(bytes) : bytes;
 }
 
 function headerOf(names: string[], entity: Entity, header: NonNullable<Dialect['header']>): string[][] {
@@ -52,18 +46,11 @@ function headerOf(names: string[], entity: Entity, header: NonNullable<Dialect['
 }
 
 function csvBytes(rows: string[][], dialect: Dialect): Buffer {
-  const {
-    separator = ',',
-    lineBreak = '\r\n',
-    encoding = 'utf-8',
-    byteOrderMark,
-    separatorLine,
-    finalBreak = true,
-  } = dialect;
+  const { separator = ',', lineBreak = '\r\n', encoding = 'utf-8', byteOrderMark, separatorLine } = dialect;
   const lines = rows.map((cells) => csvLine(cells, separator, lineBreak));
   const mark = byteOrderMark ? '\uFEFF' : '';
   const text = [mark, separatorLine ? `sep=${separator}${lineBreak}` : '', ...lines].join('');
-  return encodedAs(finalBreak ? text : text.slice(0, -lineBreak.length), encoding);
+  return encodedAs(text, encoding);
 }
 
 /** One line of texts as in RFC 4180, but with another separator and line end. */

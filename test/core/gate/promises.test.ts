@@ -64,6 +64,7 @@ test.each<[what: string, content: Partial<Content>, stopped: string[], given?: S
     ['without a line break, like the previous file', UNBROKEN, [], { history: historyOf(ofContent(UNBROKEN)) }],
     ['shorter, in a sheet, where empty cells at the end are not stored', ending(1), [], {}, sheet],
     ['longer, in a sheet', ending(3), ['lastRecord'], {}, sheet],
+    ['with far fewer values, in a sheet', { ...ending(2), endsThin: true }, ['lastRecord'], {}, sheet],
     ['of any width, if maxIrregularShare is 1', ending(1), [], { promised: anyWidth }],
     ['like the ending of a released file', ending(1), [], { history: afterRelease() }],
     ['like it, but cut off before its line break', ending(1, false), ['lastLineBreak'], { history: afterRelease() }],

@@ -22,6 +22,8 @@ export interface Case {
   /** The fault of a bad file; `null`: a good file of an ordinary service. */
   fault: string | null;
   bytes: Buffer;
+  /** The number of rows before the fault. */
+  rows: number;
   /** The row counts of earlier published nights. */
   before: number[];
   exportId: string;
@@ -46,7 +48,8 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
     before.push(rows);
     seenIds.push(exportIdOf(`of-${dateOf(TONIGHT - ago)}`));
   }
-  const bytes = fileOf(service, near(service.rows, draw), fault, draw);
+  const tonight = near(service.rows, draw);
+  const bytes = fileOf(service, tonight, fault, draw);
   const exportId = fault?.oldExport ? (seenIds.at(-1) ?? '') : exportIdOf('tonight');
   const end = await nights.night({
     date: dateOf(TONIGHT),
@@ -54,7 +57,7 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
     run: { ...runOf(service), exportId },
     named: draw.chance(0.5),
   });
-  return { number, service, fault: fault?.name ?? null, bytes, before, exportId, seenIds, end };
+  return { number, service, fault: fault?.name ?? null, bytes, rows: tonight, before, exportId, seenIds, end };
 }
 
 /** A number of rows that differs by at most a seventh. */
