@@ -325,17 +325,3 @@ describe('a function with too little time left', () => {
     expect(secondsLeft()).toBeGreaterThan(45);
   });
 });
-
-test('neither the ledger nor an error contains a token after lost answers', async () => {
-  const world = expired();
-  const errors: string[] = [];
-  for (const fault of ['lostBefore', 'lostAfter'] as const) {
-    world.endpoint.faults = [fault, fault];
-    errors.push(...(await world.ask(world.clients(5))).filter((answer) => answer instanceof Error).map(String));
-    await world.pass(50_000);
-  }
-
-  const places = `${errors.join(' ')} ${JSON.stringify(world.ledger.rows())}`;
-  expect(errors.length).toBeGreaterThan(0);
-  for (const token of world.endpoint.issued) expect(places).not.toContain(token);
-});

@@ -3,7 +3,6 @@ import { Simulation } from './support/simulation.ts';
 
 /** A grant from a person that no function has refreshed yet. */
 const untried = (lifeLeftSeconds = 3600) => new Simulation().stored(lifeLeftSeconds, { functionStoredAt: null });
-const awsError = (name: string) => Object.assign(new Error('refused'), { name });
 const at = (world: Simulation) => new Date(world.clock.time).toISOString();
 
 /** Stores a grant that a person has just given, as the command does. */
@@ -26,16 +25,6 @@ test('the first of seven functions refreshes a new grant, even if its access tok
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
   await world.ask(world.clients(7));
   expect(world.endpoint.calls).toBe(1);
-});
-
-test('a missing right to store fails the second step of the first run', async () => {
-  const world = untried();
-  world.secrets.trouble = (operation) =>
-    operation === 'PutSecretValue' ? awsError('AccessDeniedException') : undefined;
-
-  const answers = [await world.ask([world.client()]), await world.ask([world.client()])].flat();
-
-  expect(answers).toMatchObject([expect.any(String), { name: 'ReauthorizationRequired' }]);
 });
 
 test('a grant of an earlier release does not count as untried', async () => {

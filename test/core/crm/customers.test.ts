@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import type { CrmCall } from '../../../core/crm/call.ts';
 import { updateCustomer } from '../../../core/crm/customers.ts';
@@ -8,7 +7,6 @@ import { crmAt } from '../../support/crm-at.ts';
 import { recordingLog } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { cutOff, DEAD_ADDRESS, type Exchange, hangUp, serverFor } from '../../support/http-server.ts';
-import { portOf } from '../../support/loopback.ts';
 import { expectTexts } from '../../support/screen.ts';
 
 const ID = '00000000-0000-4000-8000-000000000001';
@@ -77,16 +75,6 @@ test.each([
   const { update } = updateAt(server.url, { trouble: new RunError(name, 'No.') });
 
   expect(await update()).toMatchObject({ status, error: { name } });
-});
-
-test('a 401 keeps its status if the repeated call finds no connection', async () => {
-  const server = createServer((_, response) => {
-    server.close();
-    response.writeHead(401, { connection: 'close', 'content-length': '0' }).end();
-  });
-  const { update } = updateAt(`http://127.0.0.1:${await portOf(server)}`);
-
-  expect(await update()).toMatchObject({ status: 401, error: { name: 'CrmUnavailable' } });
 });
 
 test.each([

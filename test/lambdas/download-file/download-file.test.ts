@@ -110,10 +110,8 @@ test.each<[what: string, time: string, answer: CrmAnswer, outcome: string, known
   ['is still unknown after less than half an hour', '01:39:59.999', unknown, 'NOT_READY', false],
   ['exists, but has no file yet', '01:50:00.000', refused, 'NOT_READY', true],
   ['cannot be asked for: CrmUnavailable', '01:50:00.000', trouble('CrmUnavailable'), 'CONTINUE', true],
-  ['cannot be asked for: RateLimited', '01:50:00.000', trouble('RateLimited'), 'CONTINUE', true],
   ['is not asked for: TokenRefreshInProgress', '01:50:00.000', trouble('TokenRefreshInProgress'), 'CONTINUE', false],
   ['is not asked for: TokenStoreUnavailable', '01:50:00.000', trouble('TokenStoreUnavailable'), 'CONTINUE', false],
-  ['is not asked for: StorageUnavailable', '01:50:00.000', trouble('StorageUnavailable'), 'CONTINUE', false],
 ])('after an unknown export %s, the run waits (at %s)', async (_, time, answer, outcome, known) => {
   const moving = { unknownSince: known ? null : SINCE };
 
