@@ -101,7 +101,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
 
 function errorsAbout({ objects }: { objects: Level[] }): Level[] {
   const isKept = ([key, value]: Level['entries'][number]) =>
-    OF_FAILURE.test(key) && (typeof value !== 'object' || /^errors?$/.test(key));
+    OF_FAILURE.test(key) && !key.endsWith('id') && (typeof value !== 'object' || /^errors?$/.test(key));
   return objects.map(({ wrapper, entries }) => ({ wrapper, entries: entries.filter(isKept) }));
 }
 

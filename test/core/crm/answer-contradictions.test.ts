@@ -276,6 +276,7 @@ test.each<[string, unknown]>([
 });
 
 test('an error beside the record counts, although the record has the sent value', () => {
+  expect(contradicts({ meta: { statusId: OTHER }, data: { id: ID } }, { statusId: ID })).toBe(false);
   expect(contradicts({ city: 'Haifa', data: { error: 'x' } }, { city: 'Haifa' })).toBe(true);
   expect(contradicts({ city: 'Haifa', results: [{ city: 'Eilat' }] }, { city: 'Haifa' })).toBe(false);
 });
