@@ -7,10 +7,8 @@ const read = (value: string, sent?: string) => retryAfterSeconds(value, sent, NO
 test.each([
   ['0', 0],
   ['7', 7],
-  ['999999999', 999_999_999],
   ['  12 ', 12],
   ['1.5', 2],
-  ['292.052427053', 293],
   ['5, 5', 5],
   ['5,30', 30],
 ])('reads %j as seconds', (value, seconds) => {
@@ -44,7 +42,6 @@ test.each([
   '',
   '-5',
   '1.5.2',
-  '5, soon',
   '5 minutes',
   '1000000000',
   '9'.repeat(400),

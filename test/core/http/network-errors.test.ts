@@ -31,8 +31,6 @@ test.each([
   ['a read times out', fetchFailed(error({ code: 'ETIMEDOUT', syscall: 'read' }))],
   ['a connection is reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
   ['a read finds no way to the host', fetchFailed(error({ code: 'EHOSTUNREACH', syscall: 'read' }))],
-  ['a connection is closed', fetchFailed(error({ code: 'UND_ERR_SOCKET' }))],
-  ['a write finds a closed connection', fetchFailed(error({ code: 'EPIPE', syscall: 'write' }))],
   ['one of several addresses is reset', ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' }))],
   ['a TLS record is corrupt', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
   ['the server asks for a certificate', fetchFailed(error({ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }))],

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pacingOf } from '../../../core/step/export-run.ts';
 import { nextWait, type Pacing } from '../../../core/step/step.ts';
@@ -32,30 +31,6 @@ test.each<[string, ReturnType<typeof nextWait>, Parameters<typeof nextWait>]>([
   ['no wait after the deadline', undefined, [0, pacing(), before(-1), 30]],
 ])('nextWait returns %s', (_, seconds, given) => {
   expect(nextWait(...given)).toBe(seconds);
-});
-
-test('every wait is a whole number of seconds, within the time left, and not shorter than Retry-After', () => {
-  const cases = fc.record({
-    waits: fc.nat(2000),
-    first: fc.integer({ min: 1, max: 3600 }),
-    more: fc.nat(3600),
-    random: fc.double({ min: 0, max: 0.999999, noNaN: true }),
-    left: fc.double({ min: 0.001, max: 90_000, noNaN: true }),
-    asked: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: undefined }),
-  });
-
-  fc.assert(
-    fc.property(cases, ({ waits, first, more, random, left, asked }) => {
-      const bounds = pacing({ firstWaitSeconds: first, largestWaitSeconds: first + more });
-      const wait = nextWait(waits, bounds, { ...before(left), random: () => random }, asked) ?? 0;
-
-      const rest = Math.ceil((FAR.getTime() - before(left).now.getTime()) / 1000);
-      expect(Number.isInteger(wait)).toBe(true);
-      expect(wait).toBeGreaterThanOrEqual(1);
-      expect(wait).toBeGreaterThanOrEqual(Math.min(rest, Math.max(first, asked ?? 0)));
-      expect(wait).toBeLessThanOrEqual(Math.min(rest, Math.max(first + more, Math.ceil(asked ?? 0))));
-    }),
-  );
 });
 
 test('a run that has begun keeps its own pacing, even if the configuration changes', () => {

@@ -46,7 +46,6 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   ['a stopped file', stopped('FileQuarantined'), counted('FileQuarantined')],
   // The run has counted already.
   ['a written table', { ...published, outcome: 'WRITTEN', manifestKey: 'm' }, undefined],
-  ['a superseded table', { ...published, outcome: 'SUPERSEDED', manifestKey: 'm' }, undefined],
   [
     'a table that is not written',
     { outcome: 'FAILED', manifestKey: 'm', failure },
@@ -57,9 +56,11 @@ test.each<[string, Partial<RunState>, object | undefined]>([
     { outcome: 'FAILED', failure: { error: 'TableNotWritten', cause: 'No.' } },
     { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } },
   ],
-  ...['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'].map(
-    (outcome): [string, Partial<RunState>, undefined] => [`a run in ${outcome}`, { outcome }, undefined],
-  ),
+  ...['CREATED', 'CONTINUE', 'NOT_READY'].map((outcome): [string, Partial<RunState>, undefined] => [
+    `a run in ${outcome}`,
+    { outcome },
+    undefined,
+  ]),
 ])('the metrics of %s', (_, state, end) => {
   expect(endOf(state)).toEqual(end);
 });

@@ -37,7 +37,6 @@ const HTML = `<!doctype html><title>${CANARY}</title>`;
 describe('rejects content that the first kilobyte proves wrong, under any name or type', () => {
   test.each<[string, string | Uint8Array, File, string]>([
     ['a JSON error without a file name', JSON_ERROR, { contentType: 'application/json' }, 'JSON'],
-    ['a JSON error named and typed as CSV', '{"error":"x","code":404}', { contentType: 'text/csv' }, 'JSON'],
     ['a JSON error as wide as the requested columns', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
     ['a sentence in brackets, if JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'JSON'],
     ['half of a JSON document, if JSON is accepted', '{"id":1,', { opaque: ['json'] }, 'JSON'],
@@ -68,21 +67,13 @@ describe('stores content that the first kilobyte does not prove wrong, under its
   test.each<[string, string | Uint8Array, File, string]>([
     ['CSV with a wrong type and name', 'id,name\n1,a\n', { contentType: 'text/html' }, 'csv'],
     ['a header of labels', 'מזהה,שם\n', {}, 'csv'],
-    ['a header of names in angle brackets', '<id>,{x}\n', { columns: ['<id>', '{x}'] }, 'csv'],
     ['an empty file', '', {}, 'csv'],
     ['gzip of CSV', gzipSync('id,name\n'), { contentType: 'text/csv' }, 'csv\\.gz'],
     ['a first line of 5,000 bytes', `id,"${'a'.repeat(5000)}"\n`, { columns: ['id', 'x', 'y'], length: null }, 'csv'],
     ['a header of other names in a longer file', `other,names\n${'1,2\n'.repeat(900)}`, { length: null }, 'csv'],
     ['records without a header, of 5,000 bytes', `1,2,${'a'.repeat(5000)}`, { columns: ['x', 'y', 'z'] }, 'csv'],
     ['a possible spreadsheet', Buffer.from(`504b0304${'00'.repeat(5000)}`, 'hex'), { formats: ['xlsx'] }, 'zip'],
-    [
-      'a damaged byte in the first kilobyte, after a header of labels',
-      Buffer.concat([Buffer.from('מזהה,שם\n1,'), Buffer.of(0xff), Buffer.from('\n')]),
-      {},
-      'csv',
-    ],
     ['an archive that begins with a part of packages', PACKAGE, {}, 'xlsx'],
-    ['an archive of another file', zipOf('leads.csv'), {}, 'zip'],
     ['JSON Lines, if JSON is accepted', '{"id":1,"name":"a"}\n{"id":2}\n', { opaque: ['json'] }, 'json'],
     ['a JSON list of records, if JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { opaque: ['json'] }, 'json'],
     ['JSON records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { opaque: ['json'] }, 'json'],
