@@ -8,6 +8,7 @@ const RECIPES = {
   history: ['feeds-duckdb.sql', 4],
   record: ['feeds-duckdb.sql', 5],
   balance: ['feeds-duckdb.sql', 6],
+  start: ['feeds-duckdb.sql', 7],
   athenaTold: ['feeds-athena.sql', 1],
   athenaFold: ['feeds-athena.sql', 2],
   athenaHistory: ['feeds-athena.sql', 3],

@@ -42,14 +42,15 @@ afterAll(() => rmSync(read, { recursive: true }));
 /** A folder with the objects that readers have after these runs. */
 let bucket: string | undefined;
 
-/** DuckDB with a folder of the readers' objects. */
-async function reader() {
+/** DuckDB with a folder of the readers' objects. @param gone runs whose feeds have expired */
+async function reader(gone: string[] = []) {
   if (bucket === undefined) {
     bucket = join(read, 'all');
     copyTo(await nights(), bucket);
   }
   const own = await mkdtemp(join(read, 'own-'));
-  await cp(bucket, own, { recursive: true });
+  const expired = (path: string) => gone.some((run) => path.includes(`run=${run}/`));
+  await cp(bucket, own, { recursive: true, filter: (path) => !expired(`${path}/`) });
   const duckdb = await openDuckDb(own);
   onTestFinished(duckdb.close);
   const recipe = (name: Parameters<typeof feedRecipe>[0], since = '2026-11-19') =>
@@ -116,6 +117,22 @@ test('the recipe reads the feeds of a chain in order, and skips a feed that is n
   ]);
 });
 
+test('the recipe follows the chain over numbers that a snapshot skips', async () => {
+  const { bucket, duckdb, recipe } = await reader();
+  const records = ['date=2026-11-20/run=n3', 'date=2026-11-21/run=n4', 'date=2026-11-21/run=n5'];
+  for (const name of [...records.map((run) => `${run}/_feed.json`), 'head.json']) {
+    const file = join(bucket, 'changes/entity=leads', name);
+    const stored = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...stored, sequence: stored.sequence + 1 }));
+  }
+
+  await recipe('chain');
+
+  const chain = await duckdb.rows('SELECT sequence, replaced FROM chain ORDER BY sequence');
+  expect(chain.map(([sequence]) => sequence)).toEqual(['1', '2', '4', '5', '6']);
+  expect(chain.map(([, replaced]) => replaced)).toEqual(['4', '4', null, null, null]);
+});
+
 test('the feeds folded together equal the newest table, and the recipe detects a missing feed', async () => {
   const { duckdb, recipe } = await reader();
   await recipe('chain');
@@ -154,6 +171,17 @@ test('the history has each version of a row with its dates, also across a snapsh
     ['came', '5,e,x'],
     ['went', '7,r,x'],
   ]);
+});
+
+test('if no snapshot is kept, the history starts at the oldest feed, and its tables are right', async () => {
+  const { duckdb, recipe } = await reader(['n1', 'n2', 'n3']);
+  await recipe('chain');
+  await recipe('start');
+  await recipe('start');
+  await recipe('history');
+
+  expect(await duckdb.rows(tableAt('2026-11-20'))).toEqual(rowsOf('n3'));
+  expect(await duckdb.rows(tableAt('2026-11-21'))).toEqual(rowsOf('n5'));
 });
 
 test('the queries for Athena give the same rows', async () => {
