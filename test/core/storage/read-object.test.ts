@@ -53,3 +53,19 @@ test('the next invocation reads the file again if every connection breaks', asyn
   expect(last).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });
   expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
 });
+
+test('a file that is replaced between two connections is a conflict, and is not read on', async () => {
+  const { bucket, state, invoke, streams } = breaking((chunk) => {
+    if (chunk === 3) bucket.put(FILE_KEY, TEXT.toUpperCase());
+    return chunk === 3;
+  });
+
+  const { outcome, failure } = await invoke(state);
+
+  expect([outcome, failure?.error, failure?.cause]).toEqual([
+    'FAILED',
+    'StorageConflict',
+    expect.stringContaining('is another'),
+  ]);
+  expect(streams()).toBe(2);
+});
