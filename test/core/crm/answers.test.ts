@@ -231,13 +231,6 @@ test.each<[Operation, number, unknown, unknown, RunErrorName]>([
   expect(meaning).toMatchObject({ outcome: 'refused', error: { name } });
 });
 
-test('a refusal says that the CRM is busy, even if a longer value that was sent has the word', async () => {
-  const call = { ...CALLS.update, json: { notes: 'Was busy, call again.' } };
-  const reply = Response.json({ code: 'busy' }, { status: 400 });
-
-  expect(await meaningFor(reply, call)).toMatchObject({ outcome: 'notTaken', error: { name: 'CrmBusy' } });
-});
-
 /** In a 2xx, too, some services give the reason without an error. */
 const BUSY_RESULTS = [
   ...BUSY_BODIES,
