@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { textTable } from '../../cli/support/text.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
-import { resolved, type Template } from '../../scripts/template.ts';
-import { nameOf, rightsIn } from './support/rights.ts';
-import { allOf, listed, statementsOf } from './support/template.ts';
+import type { Template } from '../../scripts/template.ts';
+import { rightsIn } from './support/rights.ts';
 
 /** All policies of a deployment with every option. `test/permissions` shows what they allow and refuse. */
 
@@ -32,29 +31,4 @@ test('without options a function has the same rights, except those of an option'
   // Tables of an earlier configuration may still be there.
   const ofOption = /(?<!^RecordNight.*)tables|changes|updates|Tagging/i;
   expect(rightsOf(synthesise())).toEqual(rightsOf(json).filter((row) => !ofOption.test(row)));
-});
-
-describe('the policies of all roles', () => {
-  const statements = allOf(json, 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
-
-  test('have named actions on named resources, or only actions that support no resources', () => {
-    const unnamed = /^(xray:(Put|Get)|logs:.*(LogDelivery|LogDeliveries|ResourcePolic|DescribeLogGroups))/;
-    for (const statement of statements) {
-      expect(statement).not.toHaveProperty('NotAction');
-      expect(statement).not.toHaveProperty('NotResource');
-      const actions = listed(statement.Action).map(String);
-      if (statement.Resource === '*') for (const action of actions) expect(action).toMatch(unnamed);
-      else expect([...actions, ...listed(statement.Resource).map(nameOf)].join()).not.toMatch(/\*(?!$)|^\*/);
-    }
-  });
-
-  test('belong to one function each, without managed or inline policies', () => {
-    const roles = allOf(json, 'AWS::Lambda::Function').map(([, { Properties }]) => resolved(Properties.Role));
-
-    expect(new Set(roles).size).toBe(roles.length);
-    for (const [, { Properties }] of allOf(json, 'AWS::IAM::Role')) {
-      expect(Properties).not.toHaveProperty('ManagedPolicyArns');
-      expect(Properties).not.toHaveProperty('Policies');
-    }
-  });
 });

@@ -4,7 +4,7 @@ import { executionsOf, listed, type Statement, statementsOf, textOf } from './te
 const WITH_POLICY = ['KMS::Key', 'S3::BucketPolicy', 'SNS::TopicPolicy', 'SQS::QueuePolicy'];
 
 /** An id without the hash that CDK appends. The ARNs of executions are made of parts of the machine's ARN. */
-export function nameOf(value: unknown): string {
+function nameOf(value: unknown): string {
   const executions = executionsOf(value);
   return executions
     ? `execution:CustomerUpdates${executions}`

@@ -29,27 +29,6 @@ export function statementsOf(policy: Resource): Statement[] {
   return (policy.Properties.PolicyDocument ?? policy.Properties.KeyPolicy).Statement;
 }
 
-/** The rights in a role's own policies: "action resource", sorted; `by` filters the actions. */
-export function rightsOf(template: Template, roleId: string, by: RegExp = /^/): string[] {
-  const policies = allOf(template, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
-    Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
-  );
-  return policies
-    .flatMap(([, policy]) => statementsOf(policy))
-    .flatMap(({ Action, Resource }) =>
-      listed(Action)
-        .filter((action) => by.test(String(action)))
-        .flatMap((action) => listed(Resource).map((resource) => `${action} ${nameOf(resource)}`)),
-    )
-    .sort();
-}
-
-/** An ARN with the machine's name replaced: `execution:NAME:*`. */
-function nameOf(resource: unknown): string {
-  const executions = executionsOf(resource);
-  return executions ? `execution:NAME${executions}` : resolved(resource);
-}
-
 /** @returns the end of an ARN of executions of the state machine, such as `:*`; undefined for another ARN */
 export function executionsOf(resource: unknown): string | undefined {
   return /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(JSON.stringify(resource))?.[1];
