@@ -37,7 +37,9 @@ const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
 const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\d{1,7}:\$?\d{1,7}`;
 const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const YEAR = String.raw`(?:19|20)\d\d`;
-const TIME = String.raw`${YEAR}[-./_ ]?\d\d[-./_ ]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
+const [DAY, MONTH, HOUR, MINUTE] = ['(?:0[1-9]|[12]\\d|3[01])', '(?:0[1-9]|1[0-2])', '(?:[01]\\d|2[0-3])', '[0-5]\\d'];
+/** The same character separates year, month and day: in `2026 0521234567`, the second number is a telephone number. */
+const TIME = String.raw`${YEAR}(?<by>[-./_ ]?)${MONTH}\k<by>${DAY}(?:[T _-]?${HOUR}[:._-]?${MINUTE}(?:[:._-]?${MINUTE}(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
 const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
 /** Numbers, times, languages, and the version of LibreOffice. */
 const FORMAL = whole(
@@ -66,12 +68,17 @@ const FORMAL_ATTRIBUTE = whole(
   String.raw`42949672\d\d`,
 );
 const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
-const [DAY, MONTH] = ['(?:0?[1-9]|[12]\\d|3[01])', '(?:0?[1-9]|1[0-2])'];
-/** A date with the year last, in any order of day and month: `1.12.2026`, `12-31-2026`, `01122026`, `01.12.26`. */
-const DATE = String.raw`${DAY}[-./_ ]${DAY}[-./_ ]${YEAR}|(?=\d{8}(?!\d))${DAY}${MONTH}${YEAR}|${DAY}[._-]${MONTH}[._-]\d\d`;
-const CLOCK = String.raw`[T _-]{1,3}\d{1,2}[:._-]?[0-5]\d(?:[:._-]?[0-5]\d)?`;
+const [D, M] = [`(?:${DAY}|[1-9])`, `(?:${MONTH}|[1-9])`];
+/**
+ * A date with the year last, in any order of day and month: `1.12.2026`, `12-31-2026`, `01122026`, `01.12.26`. The last
+ * form has no digits beside it: `05-12-34-56-78` is a telephone number.
+ */
+const DATE = String.raw`${D}(?<sign>[-./_ ])${D}\k<sign>${YEAR}|${DAY}${MONTH}${YEAR}|(?<!\d[._-])${D}(?<dot>[._-])${M}\k<dot>\d\d(?!\k<dot>\d\d(?!\d))`;
+const CLOCK = String.raw`[T _-]{1,3}(?:${HOUR}${MINUTE}(?:${MINUTE})?|(?:${HOUR}|\d)(?<colon>[:._-])${MINUTE}(?:\k<colon>${MINUTE})?(?!\k<colon>\d\d))`;
+/** A year with three digits beside it may be part of a longer number: `107-2003`. */
+const ONLY_YEAR = String.raw`(?<!\d{3}[-._ ])${YEAR}(?![-._ ]\d{3})`;
 const PARTS_OF_NAMES = new RegExp(
-  String.raw`${GUID}|(?<!\d)(?:${TIME}(?:-\d{3}Z)?|(?:${DATE})(?:${CLOCK})?|${YEAR}|1\d{9}(?:\d{3})?)(?!\d)`,
+  String.raw`${GUID}|(?<!\d)(?:${TIME}(?:-\d{3}Z)?|(?:${DATE})(?:${CLOCK})?|${ONLY_YEAR}|1\d{9}(?:\d{3})?)(?!\d)`,
 );
 const MOST_DIGITS = 4;
 /** Namespace addresses contain years. */
