@@ -95,7 +95,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   const others = all.length > 1 ? all.filter(({ key }) => !BESIDE.test(key)) : all;
   const hasId = inner.some(({ key }) => key === 'id');
   const isUsual = usual.length > 0 || hasId || (others.length > 1 && !hasErrorIn(level));
-  const about = hasId ? [] : opened.filter(({ key }) => ABOUT_CALL.test(key));
+  const about = mayBeRecord(level, sent) ? [] : opened.filter(({ key }) => ABOUT_CALL.test(key));
   return [...(isUsual ? usual : others).flatMap(({ objects }) => objects), ...about.flatMap(errorsAbout)];
 }
 
@@ -131,21 +131,26 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
   // A word for an error counts although the status of the answer, 200, is repeated next to it.
-  [/^errorcode$/, (value) => isError(value) && /[a-z]{3}/i.test(String(value)), 'failed'],
+  [/^errorcode$/, (value) => isError(value) && /^(?!.*(?<!un)success).*[a-z]{3}/i.test(String(value)), 'failed'],
   [ERROR_KEY, isError, 'error'],
   // In HAL, `_embedded` contains related records. Some services also report errors there.
   [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],
 ];
 
 /** Whether an object outside of a record says that the call failed: `{ "status": "error" }`. */
-function isFailedEnvelope({ wrapper, entries }: Level, sent: SentFields): boolean {
-  // In a wrapper, a word such as `failed` may be a value of the record, unless all keys describe the call.
-  if (wrapper !== '' && !entries.every(([key, value]) => typeof value === 'object' || OF_FAILURE.test(key)))
-    return false;
-  if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+function isFailedEnvelope(level: Level, sent: SentFields): boolean {
+  if (mayBeRecord(level, sent)) return false;
+  const { entries } = level;
   const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
   const meanings = rows.map(([, , means]) => means);
   return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
+}
+
+/** Whether a word such as `failed` in an object, or in an object inside that describes the call, may be a value of a record. */
+function mayBeRecord({ wrapper, entries }: Level, sent: SentFields): boolean {
+  if (wrapper !== '' && !entries.every(([key, value]) => typeof value === 'object' || OF_FAILURE.test(key)))
+    return true;
+  return entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key));
 }
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */

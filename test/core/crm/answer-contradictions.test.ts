@@ -111,6 +111,12 @@ test.each<[string, unknown]>([
   ['the request alone', { ok: true, trace: { id: OTHER } }],
   ['an id and a success in a header', { header: { id: OTHER, code: 0, statusId: OTHER }, body: { id: ID } }],
   ['a customer whose status is an object', { id: ID, status: { code: 404, error: 'x' } }],
+  ['a code in an object of the customer', { customerId: ID, meta: { code: 404 } }],
+  [
+    'a code in an object of the customer in a wrapper',
+    { data: { customerNumber: 7, agent: {}, status: { code: 404 } } },
+  ],
+  ['an error code that says success beside the status 200', { status: 200, errorCode: 'SUCCESS_UPDATED' }],
   ['an error code that is only a number', { success: true, errorCode: 'E1000' }],
   ['the answer alone', { meta: { id: OTHER } }],
   ['links alone', { _links: { id: OTHER } }],
