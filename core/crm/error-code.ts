@@ -91,7 +91,7 @@ const BUSY = [
 ].join('|');
 /** Words that may be around a reason. Any other word may be a value of a record, or name what is limited. */
 const AROUND =
-  'an?|the|there|already|previous|max(?:imum)?|number|of|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
+  'an?|the|there|already|previous|max(?:imum)?|(?:number)?of|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
 /** Matches texts of these words with a reason of the list. */
 const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${AROUND})+$`);
 const BUSY_TEXT = textWith(BUSY);

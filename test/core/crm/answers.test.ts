@@ -212,6 +212,7 @@ test.each([
   { errors: { slot: 'busy', title: 'Busy', detail: 'Unavailable' } },
   { error: 'Unavailable' },
   { status: 'Maintenance', code: 'validation_error' },
+  { code: 'NUMBER_UNAVAILABLE' },
 ])('a refusal of the values of a line is final, even if a text in it sounds busy: %j', async (body) => {
   for (const status of [400, 409, 422])
     expect(await meaningFor(Response.json(body, { status }), CALLS.update)).toMatchObject({
