@@ -26,7 +26,7 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|access denied|too many requests|unable to|could not|cannot connect|deadlock|gone away|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|\w\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|tim(?:ed |e-?)out|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused|closed|lost)|access denied|too many requests|unable to|could not|cannot connect to|deadlock (?:detected|found)|server has gone away|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|\w\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 /** Words of error messages that are also statuses of records, such as policies. They count only in a row without other cells. */
 const STATUS_TEXT = /\b(?:denied|expired|failed|forbidden|unauthori[sz]ed)\b|נכשל|פג תוקף/i;
 

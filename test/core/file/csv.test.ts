@@ -94,6 +94,13 @@ test.each(ERROR_ROWS)('a row that begins like the text of an error causes a warn
   expect(warnings).toContain('1 row may be the text of an error.');
 });
 
+test.each(['Deadlock Games,x', 'Cannot connect by phone,x', 'Customer has gone away,x'])(
+  'a row whose first cell is an ordinary text causes no warning: %s',
+  async (row) => {
+    expect((await judged(`id,name\n1,a\n${row}\n`)).warnings).toEqual([]);
+  },
+);
+
 describe('in a file without a header by its setting', () => {
   const none = { headerless: true, columns: ['id', 'name', 'phone'] };
 
