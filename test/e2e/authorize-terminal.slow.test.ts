@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../cli/support/target.ts';
-import { deployedOf } from '../../core/config/deployed.ts';
+import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
 import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
@@ -12,21 +13,27 @@ import { fencedBlock } from '../support/fenced-block.ts';
 import { LONGEST_WAIT_MS } from '../support/project.ts';
 import { inTerminal } from '../support/pty.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
-import { createOutputsStack } from './support/outputs-stack.ts';
+import { localPlace } from './support/vpc.ts';
 
 /** Runs the command as a person does: in a terminal of the operating system, with a stack. */
 
 const cloud = inject('cloud');
 let deployments = 0;
 
-/** Deploys secrets, a ledger and these addresses. @returns the name of the deployment */
+/** Deploys secrets, a ledger, and a stack that tells of them and of these addresses. @returns the name of the deployment */
 async function deploy(authUrl: string): Promise<string> {
   const name = `local-${++deployments}`;
   const { ClientSecretId, TokensSecretId, LedgerTableName } = await makePlaces(cloud.endpoint);
   const others = { StateMachineArn: 'x', BucketName: 'x', AlarmTopicArn: 'x', SoftwareVersion: 'x', TimeZone: 'UTC' };
   const outputs = { ClientSecretId, TokensSecretId, LedgerTableName, UndeliveredStartsUrl: 'x', ...others };
   const configuration = deployment({ crm: { baseUrl: `${authUrl}/api/v1`, authUrl } });
-  await createOutputsStack(name, deployedOf(configuration), outputs);
+  const TemplateBody = JSON.stringify({
+    Metadata: metadataOf(deployedOf(configuration)),
+    Resources: { Handle: { Type: 'AWS::CloudFormation::WaitConditionHandle' } },
+    Outputs: Object.fromEntries(Object.entries(outputs).map(([output, Value]) => [output, { Value }])),
+  });
+  const client = new CloudFormationClient(localPlace());
+  await client.send(new CreateStackCommand({ StackName: `crm-export-${name}`, TemplateBody }));
   return name;
 }
 

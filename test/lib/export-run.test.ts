@@ -1,20 +1,45 @@
+import type { Context } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../core/errors.ts';
+import type { FunctionLog } from '../../core/log/log.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
-import { STEPS } from '../../core/step/steps.ts';
+import type { Invocation } from '../../core/step/step.ts';
+import { RECORDER, STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, feedDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
-import { type Execution, execute, type Options } from './support/interpreter.ts';
-import { type Script, scriptedSteps } from './support/steps.ts';
+import { composed } from '../support/deps.ts';
+import { type Clock, type Execution, execute, type Invoke, type Options } from './support/interpreter.ts';
 
 const definition = definitionOf(synthesise(feedDeployment()));
 const start = '2026-01-01T22:30:00.000Z';
 
-/** Runs the machine with scripted steps, which use the wrapper of the functions. */
+/** The answers of each step, in order. The step throws an error in the list. */
+type Script = Partial<Record<StepName, (Partial<RunState> | Error)[]>>;
+
+/** Runs the machine with steps that answer from a script, through the wrapper of the functions. */
 function walk(script: Script, options: Options = {}): Promise<Execution> {
-  const invoke = scriptedSteps(script, exampleDeployment());
+  const left: Script = Object.fromEntries(Object.entries(script).map(([step, answers]) => [step, [...answers]]));
+  const invoke: Invoke = async (step, payload, clock) => {
+    if (step === RECORDER) return null;
+    const name = step as StepName;
+    const answer = left[name]?.shift();
+    if (!answer) throw new Error(`the script has no further answer of ${step}`);
+    const answered = async () => {
+      if (answer instanceof Error) throw answer;
+      return answer as never;
+    };
+    return asStep<StepName, Invocation>(name, answered, ...composed(dependencies(clock)))(payload, CONTEXT);
+  };
   return execute(definition, invoke, { input: { entity: 'leads' }, start, ...options });
+}
+
+const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
+
+function dependencies({ now }: Clock) {
+  const log: FunctionLog = { info: () => {}, warn: () => {}, error: () => {}, about: () => log, measure: () => {} };
+  return { deployment: exampleDeployment(), log, now, random: () => 0 };
 }
 
 const CREATED = { outcome: 'CREATED', waitSeconds: 15 };

@@ -10,8 +10,7 @@ import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scr
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
-import { delaysOf, EVENTS, eventsOf, execute, type Invoke, MOST_EVENTS } from './support/interpreter.ts';
-import { PlatformError } from './support/steps.ts';
+import { delaysOf, EVENTS, eventsOf, execute, type Invoke, MOST_EVENTS, PlatformError } from './support/interpreter.ts';
 import { oneOf } from './support/template.ts';
 
 /**

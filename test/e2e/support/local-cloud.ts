@@ -1,14 +1,40 @@
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { ALL_FUNCTIONS } from '../../../core/step/steps.ts';
 import { bootstrap } from '../../../local/cdk.ts';
+import { COMPILE_CACHE } from '../../../local/compile-cache.ts';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { keepBundles } from './bundles.ts';
 import type { LocalCloud } from './deployed.ts';
-import { recordingNode } from './recording-node.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
+/** The folder in which this test run records the functions' calls, the same for all files. */
+const CALLS_DIR = process.env.RECORDED_CALLS ?? join(ROOT, '.cache/calls', String(process.pid));
+/** The compiled code of each function, in a folder of its name. */
+const COMPILED = join(COMPILE_CACHE, 'functions');
+
+/**
+ * The script of the functions' `node`. MiniStack starts it with DIRECTORY-FUNCTION-RANDOM/_worker.js. Node keeps compiled code by
+ * the path from its cache, so a link beside the code makes all processes of a function find the same. Any other program,
+ * such as the CDK app, starts without a link.
+ */
+const script = (recorder: string) => `#!/bin/sh
+case "$1" in
+*/_worker.js)
+  dir=\${1%/*}
+  name=\${dir%-*}
+  ln -s '${COMPILED}/'"\${name##*-}" "$dir/compiled" 2>/dev/null
+  export NODE_COMPILE_CACHE="$dir/compiled" NODE_COMPILE_CACHE_PORTABLE=1
+  ;;
+esac
+exec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"
+`;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -33,5 +59,39 @@ export default async function start(project: TestProject): Promise<() => Promise
   } catch (error) {
     await record.close();
     throw error;
+  }
+}
+
+/**
+ * Creates a directory with a `node` that loads record-calls.ts before a function's code. So the functions' variables,
+ * including NODE_OPTIONS, stay as in the template.
+ */
+async function recordingNode(): Promise<string> {
+  await forgetEarlierRuns();
+  const dir = join(CALLS_DIR, randomUUID());
+  await mkdir(dir, { recursive: true });
+  for (const name of ALL_FUNCTIONS) await mkdir(join(COMPILED, name), { recursive: true });
+  const source = await readFile(join(import.meta.dirname, 'record-calls.ts'), 'utf8');
+  const recorder = join(dir, 'record-calls.mjs');
+  await writeFile(recorder, stripTypeScriptTypes(source));
+  const node = join(dir, 'node');
+  await writeFile(node, script(recorder));
+  await chmod(node, 0o755);
+  return dir;
+}
+
+/** Removes the folders of earlier runs. vitest.config.ts names a run's folder after its process. */
+async function forgetEarlierRuns(): Promise<void> {
+  const all = dirname(CALLS_DIR);
+  const runs = await readdir(all).catch(() => []);
+  const over = runs.filter((name) => /^\d+$/.test(name) && !isAlive(Number(name)));
+  await Promise.all(over.map((name) => rm(join(all, name), { recursive: true, force: true })));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }

@@ -49,10 +49,6 @@ describe('the dashboard', () => {
     expect(body).toMatchObject({ start: '-P14D', periodOverride: 'inherit' });
   });
 
-  test('is named after the deployment', () => {
-    expect(dashboard.DashboardName).toBe('crm-export-example');
-  });
-
   test('reads existing metrics with their dimensions, and shows every metric of the deployment', () => {
     const read = metricsIn(body.widgets);
 

@@ -51,6 +51,14 @@ export function eventsOf(state: State): number {
   return EVENTS.enteredAndExited + (state.Type === 'Task' ? EVENTS.attempt : 0);
 }
 
+/** The platform's error for a call that our code never answered. It does not pass through the wrapper. */
+export class PlatformError extends Error {
+  constructor(name: string) {
+    super('made by the platform');
+    this.name = name;
+  }
+}
+
 /** An error that ends an execution at once: no Catch applies to a wrong path. */
 class RuntimeFailure extends Error {}
 

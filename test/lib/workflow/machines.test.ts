@@ -9,8 +9,7 @@ import { exampleDeployment, feedDeployment, updatingDeployment } from '../../../
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { type Definition, definitionOf } from '../../../scripts/template.ts';
 import { exportRun, pathsIn, reachable, stateOf } from '../support/definition.ts';
-import { eventsOf, execute, type Invoke, MOST_EVENTS } from '../support/interpreter.ts';
-import { PlatformError } from '../support/steps.ts';
+import { eventsOf, execute, type Invoke, MOST_EVENTS, PlatformError } from '../support/interpreter.ts';
 
 /** The definitions of both machines. docs/design/export-run.md has the next state for each outcome. */
 
