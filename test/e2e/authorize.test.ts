@@ -30,86 +30,64 @@ function paste() {
   return { stream, input: { stream, print: () => undefined } };
 }
 
-describe('a person who consents', () => {
-  test('stores client and first token set, and prints no token', async () => {
-    const { places, clientId, clientSecret, go } = await setting();
-    const done = await go();
-    expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
-    const tokens = await places.tokens();
-    expect(tokens.scope).toBe('openid global:export');
-    const versionId = successorOf(BEFORE_THE_FIRST);
-    const { TokensSecretId: secret } = places;
-    expect(done).toEqual({ secret, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes: [] });
-    expect(await places.ledger.read(BEFORE_THE_FIRST)).toMatchObject({ state: 'STORED' });
-    for (const text of [tokens.accessToken, tokens.refreshToken, clientSecret])
-      expect(JSON.stringify(done)).not.toContain(text);
+test('each authorization opens an address with PKCE, a new state and a loopback callback', async () => {
+  const { sandbox, places, go } = await setting();
+  const urls: URL[] = [];
+  const onUrl = (url: string) => {
+    urls.push(new URL(url));
+    return approveConsent(url);
+  };
+  const first = await go({ onUrl });
+  const second = await go({ onUrl });
+  const [one, two] = urls.map(({ searchParams }) => Object.fromEntries(searchParams));
+  expect(one).toMatchObject({
+    response_type: 'code',
+    client_id: sandbox.clientId,
+    scope: 'openid global:export',
+    code_challenge_method: 'S256',
+    code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    state: expect.stringMatching(/^[\w-]{43}$/),
+    redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
   });
-
-  test('opens an address with PKCE, a new state and a loopback callback for each authorization', async () => {
-    const { sandbox, places, go } = await setting();
-    const urls: URL[] = [];
-    const onUrl = (url: string) => {
-      urls.push(new URL(url));
-      return approveConsent(url);
-    };
-    const first = await go({ onUrl });
-    const second = await go({ onUrl });
-    const [one, two] = urls.map(({ searchParams }) => Object.fromEntries(searchParams));
-    expect(one).toMatchObject({
-      response_type: 'code',
-      client_id: sandbox.clientId,
-      scope: 'openid global:export',
-      code_challenge_method: 'S256',
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
-      state: expect.stringMatching(/^[\w-]{43}$/),
-      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
-    });
-    expect(one?.state).not.toBe(two?.state);
-    expect(one?.code_challenge).not.toBe(two?.code_challenge);
-    expect(second.versionId).toBe(successorOf(first.versionId));
-    expect(await places.store.currentVersionId()).toBe(second.versionId);
-    expect(sandbox.ledger.count({ kind: 'token' })).toBe(2);
-    expect(sandbox.ledger.violations()).toEqual([]);
-  });
+  expect(one?.state).not.toBe(two?.state);
+  expect(one?.code_challenge).not.toBe(two?.code_challenge);
+  expect(second.versionId).toBe(successorOf(first.versionId));
+  expect(await places.store.currentVersionId()).toBe(second.versionId);
+  expect(sandbox.ledger.count({ kind: 'token' })).toBe(2);
+  expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-describe('a grant with fewer scopes', () => {
-  const less = { access_token: 'less', refresh_token: 'r', scope: 'openid', expires_in: 3600, token_type: 'Bearer' };
+const less = { access_token: 'less', refresh_token: 'r', scope: 'openid', expires_in: 3600, token_type: 'Bearer' };
 
-  test('replaces a dead grant, one that lacks only scopes the CRM never names, and any with --replace', async () => {
-    const { sandbox, go, places, crm } = await setting();
-    const answer = (scope: string) =>
-      sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: { ...less, scope } } });
-    answer('openid');
-    await go();
-    const { accessToken: rejected } = await places.tokens();
-    await expect(functionAt(places, crm)({ rejected })).rejects.toMatchObject({ name: 'ReauthorizationRequired' });
-    answer('openid');
-    await go();
-    answer('global:export');
-    await expect(go()).rejects.toThrow('lacks openid');
-    await go();
-    answer('global:export');
-    await go({ replace: true });
-    answer('global:export');
-    await go();
-    expect(await places.tokens()).toMatchObject({ scope: 'global:export' });
-  });
+test('a grant with fewer scopes replaces a dead grant, one that lacks only scopes the CRM never names, and any with --replace', async () => {
+  const { sandbox, go, places, crm } = await setting();
+  const answer = (scope: string) =>
+    sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: { ...less, scope } } });
+  answer('openid');
+  await go();
+  const { accessToken: rejected } = await places.tokens();
+  await expect(functionAt(places, crm)({ rejected })).rejects.toMatchObject({ name: 'ReauthorizationRequired' });
+  answer('openid');
+  await go();
+  answer('global:export');
+  await expect(go()).rejects.toThrow('lacks openid');
+  await go();
+  answer('global:export');
+  await go({ replace: true });
+  answer('global:export');
+  await go();
+  expect(await places.tokens()).toMatchObject({ scope: 'global:export' });
 });
 
-describe('before the command asks for consent', () => {
-  test('the command changes nothing that is stored', async () => {
-    const { go, places, crm } = await setting();
-    await go();
-    const stored = [await places.clientText(), await places.tokensText(), await places.store.currentVersionId()];
-    const claim = await places.ledger.read(successorOf(BEFORE_THE_FIRST));
-    await expect(go({ onUrl: () => Promise.reject(new Error('no browser')) })).rejects.toThrow('no browser');
-    expect([await places.clientText(), await places.tokensText(), await places.store.currentVersionId()]).toEqual(
-      stored,
-    );
-    expect(await places.ledger.read(successorOf(BEFORE_THE_FIRST))).toEqual(claim);
-    expect(await functionAt(places, crm)()).toMatchObject({ accessToken: (await places.tokens()).accessToken });
-  });
+test('before it asks for consent, the command changes nothing that is stored', async () => {
+  const { go, places, crm } = await setting();
+  await go();
+  const stored = [await places.clientText(), await places.tokensText(), await places.store.currentVersionId()];
+  const claim = await places.ledger.read(successorOf(BEFORE_THE_FIRST));
+  await expect(go({ onUrl: () => Promise.reject(new Error('no browser')) })).rejects.toThrow('no browser');
+  expect([await places.clientText(), await places.tokensText(), await places.store.currentVersionId()]).toEqual(stored);
+  expect(await places.ledger.read(successorOf(BEFORE_THE_FIRST))).toEqual(claim);
+  expect(await functionAt(places, crm)()).toMatchObject({ accessToken: (await places.tokens()).accessToken });
 });
 
 test('storing after the consent is retried after throttling', async () => {
@@ -155,16 +133,14 @@ describe('the wait ends', () => {
   });
 });
 
-describe('a person without a browser on this machine', () => {
-  test('can still use the browser after closing the prompt, if a listener waits', async () => {
-    const { go, places } = await setting();
-    const one = paste();
-    const two = paste();
-    one.stream.end();
-    two.stream.end('\n');
-    await go({ paste: one.input });
-    expect((await places.tokens()).refreshToken).toBeTruthy();
-    const elsewhere = { redirectUri: 'https://crm.example/elsewhere', onUrl: () => undefined };
-    await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('pasted');
-  });
+test('a person can still use the browser after closing the prompt, if a listener waits', async () => {
+  const { go, places } = await setting();
+  const one = paste();
+  const two = paste();
+  one.stream.end();
+  two.stream.end('\n');
+  await go({ paste: one.input });
+  expect((await places.tokens()).refreshToken).toBeTruthy();
+  const elsewhere = { redirectUri: 'https://crm.example/elsewhere', onUrl: () => undefined };
+  await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('pasted');
 });

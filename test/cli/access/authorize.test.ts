@@ -54,7 +54,11 @@ async function authorize({ answer, values = {}, aws: more = {}, run = PUBLISHED,
     .replace(/VersionId: [\w-]+/, 'VersionId: ID')
     .replace(/expires at \S+Z/, 'expires at TIME');
   const exchanges = sandbox.ledger.count({ kind: 'token' });
-  return { result: { ...result, shown: lasting }, started: cloud.started, exchanges };
+  const clients = cloud.calls.flatMap(({ operation, input: { SecretId, SecretString } }) =>
+    operation === 'PutSecretValue' && SecretId === 'arn:client' && SecretString ? [SecretString] : [],
+  );
+  const expected = JSON.stringify({ clientId: 'id', clientSecret: sandbox.clientSecret });
+  return { result: { ...result, shown: lasting }, started: cloud.started, exchanges, clients, expected };
 }
 
 function addressIn({ shown }: CliResult): string | undefined {
@@ -65,7 +69,7 @@ function addressIn({ shown }: CliResult): string | undefined {
 const NOT_STORED = { GetItem: { Item: { state: { S: 'CLAIMED' }, owner: { S: 'a' }, deadline: { N: '0' } } } };
 const FAILED = { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause: 'The ledger may not be used.' };
 
-test('authorize stores the grant, starts the run of --run, and reports what the run shows about the grant', async () => {
+test('authorize stores client and grant, starts the run of --run, and reports what the run shows about the grant', async () => {
   const ends: [what: string, world: World, ...args: string[]][] = [
     ['without a run', {}],
     // No function refreshes the grant in this test.
@@ -76,9 +80,10 @@ test('authorize stores the grant, starts the run of --run, and reports what the 
   const results: [string, CliResult][] = [];
   const runs: unknown[] = [];
   for (const [what, world, ...args] of ends) {
-    const { result, started } = await authorize(world, ...WITH_CLIENT, ...args);
+    const { result, started, clients, expected } = await authorize(world, ...WITH_CLIENT, ...args);
     results.push([what, result]);
     runs.push(...started);
+    expect(clients, what).toEqual([expected]);
   }
 
   await expectResults('first-run', results);
