@@ -125,6 +125,7 @@ async function pastNight() {
 }
 
 const DEAD = { state: { S: 'DEAD' }, owner: { S: '' }, deadline: { N: '0' }, reason: { S: 'Revoked.' } };
+const REFUSED = { ...DEAD, state: { S: 'CLAIMED' }, refusals: { N: '9' } };
 /** A run of leads that failed after the night. */
 const failedSince = () => {
   const later = { start: `${NIGHT}T06:00:00Z`, stop: `${NIGHT}T06:01:00Z` };
@@ -152,6 +153,7 @@ test('each kind of night has its own headline', async () => {
     ['a run has failed since', deployed(whole, failedSince())],
     ['a published file with a warning', warned],
     ['the grant is dead', deployed(whole, grant(DEAD))],
+    ['the CRM refuses to refresh the grant', deployed(whole, grant(REFUSED))],
     ['the grant is dead, and a file is missing', deployed(lacking, grant(DEAD))],
     ['the grant is dead, and a run has failed since', deployed(whole, grant(DEAD), failedSince())],
     ['a stopped run', deployed(lacking, stopped())],
@@ -172,19 +174,17 @@ test('each kind of night has its own headline', async () => {
   );
 });
 
-describe('after a complete night', () => {
-  test('a newer run that ended well clears the failure, even if it published nothing', async () => {
-    const cloud = await deployed(whole, executions([failed('leads', 'CrmUnavailable')]));
-    const manifest: ManifestChanges = {
-      state: 'unpublished',
-      startedAt: `${NIGHT}T06:30:00Z`,
-      differs: ['columns'],
-      file: { storedAt: `${NIGHT}T06:31:00.000Z` },
-    };
-    cloud.publish({ execution: 'leads-with-other-columns', manifest, pointers: [] });
+test('after a complete night, a newer run that ended well clears a failure, even if it published nothing', async () => {
+  const cloud = await deployed(whole, executions([failed('leads', 'CrmUnavailable')]));
+  const manifest: ManifestChanges = {
+    state: 'unpublished',
+    startedAt: `${NIGHT}T06:30:00Z`,
+    differs: ['columns'],
+    file: { storedAt: `${NIGHT}T06:31:00.000Z` },
+  };
+  cloud.publish({ execution: 'leads-with-other-columns', manifest, pointers: [] });
 
-    expect((await cloud.cli('status')).code).toBe(0);
-  });
+  expect((await cloud.cli('status')).code).toBe(0);
 });
 
 /** Before the first night, a person has started a run. */
