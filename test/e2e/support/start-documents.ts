@@ -4,24 +4,13 @@ import { runSchema } from '../../../cli/runs/run.ts';
 /** The program that `npm start` runs. */
 export const START = 'local/start.ts';
 
-const word = z.string().min(1);
 /** A published run, as `--json` prints it. */
 export const publishedSchema = z.strictObject({
   ...runSchema.shape,
-  entity: word,
   executionArn: z.string().startsWith('arn:aws:states:us-east-1:000000000000:execution:crm-export-local-ExportRun:'),
   outcome: z.literal('published'),
-  status: z.literal('SUCCEEDED'),
-  error: z.null(),
-  cause: z.null(),
-  exportId: z.guid(),
-  key: z.string().startsWith('runs/entity='),
-  manifestKey: z.string().endsWith('/_manifest.json'),
-  bytes: z.int().positive(),
   rows: z.int().positive(),
   warningCount: z.literal(0),
-  checks: z.int().positive(),
-  seconds: z.number().positive(),
 });
 /** The document of a start whose runs all published. */
 const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
@@ -30,4 +19,4 @@ export const keptSchema = documentSchema.extend({
   endpoints: z.strictObject({ aws: z.url(), crm: z.url(), auth: z.url() }),
 });
 /** The document of a start without a run. */
-export const refusedSchema = z.strictObject({ ok: z.literal(false), runs: z.tuple([]), error: word });
+export const refusedSchema = z.strictObject({ ok: z.literal(false), runs: z.tuple([]), error: z.string().min(1) });
