@@ -112,20 +112,18 @@ it('a batch without a stored file sends nothing, and its error has an example to
   expect(ended.cause).toContain('{"file":"updates/BATCH/input.jsonl"}');
 });
 
-describe('values of customers', () => {
-  it('appear in no history, log, error or metadata', async () => {
-    await faulty();
-    const { metadata, files } = await objects(system.target);
-    const seen: NamedText[] = [...(await histories(system.target)), ...(await logs(system.target)), ...metadata];
-    const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
+it('values of customers appear in no history, log, error or metadata', async () => {
+  await faulty();
+  const { metadata, files } = await objects(system.target);
+  const seen: NamedText[] = [...(await histories(system.target)), ...(await logs(system.target)), ...metadata];
+  const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
 
-    expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
-    // The same search finds them in the places for them.
-    expect(files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY))).not.toEqual([]);
-    // Each of both chunks has results and the claim of a part.
-    expect(seen.filter(({ name }) => name.includes('/ApplyChunks:')).length).toBeGreaterThanOrEqual(2);
-    expect(results.length).toBeGreaterThanOrEqual(4);
-  });
+  expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
+  // The same search finds them in the places for them.
+  expect(files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY))).not.toEqual([]);
+  // Each of both chunks has results and the claim of a part.
+  expect(seen.filter(({ name }) => name.includes('/ApplyChunks:')).length).toBeGreaterThanOrEqual(2);
+  expect(results.length).toBeGreaterThanOrEqual(4);
 });
 
 /** Kills the processes in which the local cloud runs a function of a deployment. Returns their number. Linux only. */

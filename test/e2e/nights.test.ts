@@ -97,27 +97,25 @@ function checkUntilCounted(time: Date, count: number) {
   });
 }
 
-describe('repeated and scheduled starts', () => {
-  it('publish the run that the rule of an entity starts', async () => {
-    const { events, sfn, StateMachineArn: stateMachineArn, stack } = system.target;
-    const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: stack }));
-    const { Name: Rule } = Rules.find(({ ScheduleExpression }) => ScheduleExpression === OF_MEETINGS) ?? {};
-    const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule }));
-    // The schedule is EventBridge's. Another rule with the same target starts the run at once.
-    const EventPattern = JSON.stringify({ source: ['clock'] });
-    await events.send(new PutRuleCommand({ Name: 'clock', EventPattern }));
-    await events.send(new PutTargetsCommand({ Rule: 'clock', Targets }));
+it('the run that the rule of an entity starts is published', async () => {
+  const { events, sfn, StateMachineArn: stateMachineArn, stack } = system.target;
+  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: stack }));
+  const { Name: Rule } = Rules.find(({ ScheduleExpression }) => ScheduleExpression === OF_MEETINGS) ?? {};
+  const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule }));
+  // The schedule is EventBridge's. Another rule with the same target starts the run at once.
+  const EventPattern = JSON.stringify({ source: ['clock'] });
+  await events.send(new PutRuleCommand({ Name: 'clock', EventPattern }));
+  await events.send(new PutTargetsCommand({ Rule: 'clock', Targets }));
 
-    await events.send(new PutEventsCommand({ Entries: [{ Source: 'clock', DetailType: 'Scheduled', Detail: '{}' }] }));
+  await events.send(new PutEventsCommand({ Entries: [{ Source: 'clock', DetailType: 'Scheduled', Detail: '{}' }] }));
 
-    const byRule = async () => {
-      const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
-      return executions.find(({ name }) => isRuleName(name ?? ''))?.executionArn;
-    };
-    const executionArn = await eventually(byRule, { everyMs: 200 });
-    const manifest = await manifestOf(await followRun(sfn, executionArn, { everyMs: 200 }));
-    expect(manifest.run.entity).toBe('meetings');
-  });
+  const byRule = async () => {
+    const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
+    return executions.find(({ name }) => isRuleName(name ?? ''))?.executionArn;
+  };
+  const executionArn = await eventually(byRule, { everyMs: 200 });
+  const manifest = await manifestOf(await followRun(sfn, executionArn, { everyMs: 200 }));
+  expect(manifest.run.entity).toBe('meetings');
 });
 
 /** A rule names its execution by the id of the event. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
 import { expectResults } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
@@ -89,36 +89,34 @@ test('an entity with a date finds its newest run for that date', async () => {
   expect(await nameOf('2026-11-18')).toBe('leads-20261118T020000Z-0b0b0b');
 });
 
-describe('a command that takes a run', () => {
-  const COMMANDS: [string, ...string[]][] = [
-    ['show'],
-    ['logs'],
-    ['follow'],
-    ['stop'],
-    ['retry'],
-    ['release', '--reason', 'Right.'],
-    ['table'],
-  ];
-  const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
+const COMMANDS: [string, ...string[]][] = [
+  ['show'],
+  ['logs'],
+  ['follow'],
+  ['stop'],
+  ['retry'],
+  ['release', '--reason', 'Right.'],
+  ['table'],
+];
+const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
 
-  test('refuses an ambiguous name, --date with a name, and a run whose input names no entity', async () => {
-    const odd = ranOn(20, { name: 'odd', status: 'FAILED', input: [] });
-    const { cli, asked } = await awsWithTarget(executions([...two, odd]));
-    for (const [command, ...more] of COMMANDS) {
-      const wrong = [['c03f3a'], ['leads-a-c03f3a', '--date', '2026-11-20']];
-      if (!['show', 'logs', 'stop'].includes(command)) wrong.push(['odd']);
-      for (const args of wrong) {
-        const { code, stdout } = await cli(command, ...args, ...more);
-        expect({ command, args, code, stdout }).toEqual({ command, args, code: 2, stdout: '' });
-      }
+test('a command that takes a run refuses an ambiguous name, --date with a name, and a run whose input names no entity', async () => {
+  const odd = ranOn(20, { name: 'odd', status: 'FAILED', input: [] });
+  const { cli, asked } = await awsWithTarget(executions([...two, odd]));
+  for (const [command, ...more] of COMMANDS) {
+    const wrong = [['c03f3a'], ['leads-a-c03f3a', '--date', '2026-11-20']];
+    if (!['show', 'logs', 'stop'].includes(command)) wrong.push(['odd']);
+    for (const args of wrong) {
+      const { code, stdout } = await cli(command, ...args, ...more);
+      expect({ command, args, code, stdout }).toEqual({ command, args, code: 2, stdout: '' });
     }
-    expect(asked).not.toContain('StartExecution');
+  }
+  expect(asked).not.toContain('StartExecution');
 
-    const lines = [
-      ...['show c03f3a', 'show leads-a-c03f3a --date 2026-11-20', 'follow odd', 'show b0b', 'show leeds'],
-      ...['show leads --date 2026-11-16', 'show meetings'],
-    ];
-    const results = lines.map(async (line) => [line, await cli(...line.split(' '))] as const);
-    await expectResults('which-run', await Promise.all(results));
-  });
+  const lines = [
+    ...['show c03f3a', 'show leads-a-c03f3a --date 2026-11-20', 'follow odd', 'show b0b', 'show leeds'],
+    ...['show leads --date 2026-11-16', 'show meetings'],
+  ];
+  const results = lines.map(async (line) => [line, await cli(...line.split(' '))] as const);
+  await expectResults('which-run', await Promise.all(results));
 });
