@@ -123,27 +123,28 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
 
 const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized|unsuccessful)$)/i;
-/** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
-const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
-  // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
-  [/code$|^err(?:or)?(?:no|number)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
-  [/^(?:ok|status|(?:is)?success(?:ful)?)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
+const SUCCESS_KEY = /^(?:ok|status|(?:is)?success(?:ful)?)$/;
+/** What keys and values of a body without a record say. The first row that matches counts. */
+const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 'failed'][] = [
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
+  [SUCCESS_KEY, worded(/^(?:true|1|ok|success\w*)$/i), 'done'],
   // A word for an error counts although the status of the answer, 200, is repeated next to it.
   [/^errorcode$/, (value) => isError(value) && /^(?!.*(?<!un)success).*[a-z]{3}/i.test(String(value)), 'failed'],
-  [ERROR_KEY, isError, 'error'],
+  // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
+  [/code$|^err(?:or)?(?:no|number)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
+  [SUCCESS_KEY, worded(/^2\d\d$/), 'done'],
+  [ERROR_KEY, isError, 'failed'],
   // In HAL, `_embedded` contains related records. Some services also report errors there.
-  [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'error'],
+  [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'failed'],
 ];
 
 /** Whether an object outside of a record says that the call failed: `{ "status": "error" }`. */
 function isFailedEnvelope(level: Level, sent: SentFields): boolean {
   if (mayBeRecord(level, sent)) return false;
-  const { entries } = level;
-  const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
-  const meanings = rows.map(([, , means]) => means);
-  return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
+  const isSaid = ([keys, says]: (typeof SAYINGS)[number]) =>
+    level.entries.some(([key, value]) => keys.test(key) && says(value));
+  return SAYINGS.find(isSaid)?.[2] === 'failed';
 }
 
 /** Whether a word such as `failed` in an object, or in an object inside that describes the call, may be a value of a record. */

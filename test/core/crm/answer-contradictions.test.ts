@@ -116,6 +116,7 @@ test.each<[string, unknown]>([
     'a code in an object of the customer in a wrapper',
     { data: { customerNumber: 7, agent: {}, status: { code: 404 } } },
   ],
+  ['a word as an error code beside a success', { success: true, errorCode: 'Updated' }],
   ['an error code that says success beside the status 200', { status: 200, errorCode: 'SUCCESS_UPDATED' }],
   ['an error code that is only a number', { success: true, errorCode: 'E1000' }],
   ['the answer alone', { meta: { id: OTHER } }],
