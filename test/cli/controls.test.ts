@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CommandName } from '../../cli/program.ts';
-import { tempDir } from '../support/project.ts';
+import { tempDir, tempFile } from '../support/project.ts';
 import { fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
@@ -143,14 +141,14 @@ describe('errors of AWS that are full of control characters', () => {
 test('no control character is printed from update files, or from names and causes of batches', async () => {
   const crash = { error: `StepCrashed${HOSTILE}`, cause: `It died.${HOSTILE}` };
   const { cli, batches } = await updatingCloud({ crash, looks: 1 });
-  const bad = await fileOf(
+  const bad = fileOf(
     jsonl([
       { id: HOSTILE, [HOSTILE]: HOSTILE },
       { id: '1', city: 2 },
     ]),
   );
   expectHarmless(await cli('update', bad, '--dry-run'));
-  expect(expectHarmless(await cli('update', await fileOf(jsonl(people(2))), '--yes'))).toContain('StepCrashed');
+  expect(expectHarmless(await cli('update', fileOf(jsonl(people(2))), '--yes'))).toContain('StepCrashed');
   const [found] = [...batches.values()];
   if (found) found.input = JSON.stringify({ file: `updates/named${HOSTILE}/input.jsonl` });
   expect(expectHarmless(await cli('update-status'))).toContain('StepCrashed');
@@ -160,8 +158,7 @@ test('no control character is printed from update files, or from names and cause
 });
 
 test('no control character is printed from names that a person types, or from a configuration', async () => {
-  const file = join(await tempDir(), 'bad.json');
-  await writeFile(file, JSON.stringify({ [HOSTILE]: HOSTILE, crm: { baseUrl: HOSTILE } }));
+  const file = tempFile(JSON.stringify({ [HOSTILE]: HOSTILE, crm: { baseUrl: HOSTILE } }), 'bad.json');
   const typed = [
     [HOSTILE],
     ['show', 'x', `--${HOSTILE}`],

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
@@ -10,7 +9,7 @@ import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
-import { LONGEST_WAIT_MS } from '../support/project.ts';
+import { LONGEST_WAIT_MS, tempDir } from '../support/project.ts';
 import { inTerminal } from '../support/pty.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 import { localPlace } from './support/vpc.ts';
@@ -48,8 +47,7 @@ function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS
 
 /** A program in the place of the browser, which notes its arguments. @returns the folder for PATH, and the arguments */
 async function browser() {
-  const dir = await mkdtemp(join(tmpdir(), 'browser-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const dir = await tempDir();
   const script = `#!/bin/sh\necho "$@" > ${dir}/unfinished && mv ${dir}/unfinished ${dir}/arguments\n`;
   await writeFile(join(dir, 'xdg-open'), script, { mode: 0o755 });
   const args = () => vi.waitFor(async () => (await readFile(join(dir, 'arguments'), 'utf8')).trim(), LONGEST_WAIT_MS);

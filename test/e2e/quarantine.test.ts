@@ -29,8 +29,6 @@ const TODAY = new Date().toISOString().slice(0, 10);
 const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
 let system: Deployed;
 
-const nameOf = ({ run }: { run: string }) => run;
-
 beforeAll(async () => {
   const leads = { columns: { except: ['estimatedPremium'] }, tables: { columns: { score: 'integer' } } } as const;
   system = await deployForTests('quarantine', { entities: { leads }, readers: READERS }, { rows: ROWS, jobChecks: 1 });
@@ -61,7 +59,7 @@ it('a bad file moves no pointer until a release publishes and tags it, records t
   expect(`${bad.error}: ${bad.cause}`).toMatch(/^FileQuarantined: .*has 10 rows, 100 are usual \(maxShrink 0.5\)/);
   expect(await pointers()).toEqual(before);
   expect(await bucketTools(system.target).keys('published/entity=contacts/')).toHaveLength(3);
-  const run = nameOf(bad);
+  const run = bad.run;
   const args = ['release', run, '--reason', 'Offices were closed', '--new-normal', '--wait', ...system.place];
   const tagsOf = (name: string) => bucketTools(system.target).tags(`runs/entity=contacts/run=${run}/${name}`);
   expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([[], []]);
@@ -104,7 +102,7 @@ it('quarantines a delivered left-out column under any name, and puts no value of
     system.sandbox.faults.add({ path: 'file', entity: 'leads', body: pack(cells.join('')) });
     const report = await system.run('leads');
     expect(`${report.error}: ${report.cause}`, text).toMatch(/^File(Quarantined: .*columns\.except|Rejected: )/);
-    withheld.push(nameOf(report));
+    withheld.push(report.run);
   }
 
   const commands = [

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import { runCli } from '../cli/support/run-cli.ts';
+import { folderForAll } from '../lib/support/files.ts';
 import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { hasShellTools } from '../support/installed.ts';
@@ -19,22 +19,18 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 /** Tests the recipes of docs/reading.md for the shell and Python on one deployment with two published runs. */
 
 let system: Deployed;
-let dir: string;
+const dir = folderForAll();
 let today: string;
 let older: Run;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reading-'));
   system = await deployForTests('reading-recipes', {}, { rows: 300 });
   older = await system.run('leads', { date: '2026-01-05' });
   expect([older.error, (await system.run('leads')).error]).toEqual([null, null]);
   today = (await createManifests(system.target).pointer('leads', 'latest'))?.date ?? '';
 });
 
-afterAll(async () => {
-  await system?.close();
-  await rm(dir, { recursive: true, force: true });
-});
+afterAll(() => system?.close());
 
 it.skipIf(!hasShellTools())(
   'the shell lines of docs/reading.md fetch the newest file, and fail if it was changed',

@@ -40,8 +40,6 @@ afterAll(() => system?.close());
 /** A second run of the date. The first test that needs it makes it. */
 const laterRun = once(() => system.run('leads', { date: DATE }));
 
-const nameOf = ({ run }: Run) => run;
-
 const csvOf = async () =>
   `read_csv('${await fileOf(system.target, first.key ?? '')}', all_varchar = true, header = true)`;
 const tableOf = async () => `read_parquet('${await fileOf(system.target, KEY)}', hive_partitioning = false)`;
@@ -52,7 +50,7 @@ const SQL_TYPES: Record<string, string> = { integer: 'BIGINT', timestamp: 'TIMES
 it('writes a table with the rows of the published file and the configured types', async () => {
   expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, what: 'export' });
   expect(first.table).toEqual(
-    expect.objectContaining({ run: nameOf(first), date: DATE, key: KEY, rows: 30, warnings: [] }),
+    expect.objectContaining({ run: first.run, date: DATE, key: KEY, rows: 30, warnings: [] }),
   );
   const table = await tableOf();
   const csv = await csvOf();
@@ -69,13 +67,13 @@ it('writes a table with the rows of the published file and the configured types'
 
 it('a later run of the date replaces the table, and an earlier one is refused', async () => {
   const later = await laterRun();
-  expect(later.table).toMatchObject({ run: nameOf(later) });
+  expect(later.table).toMatchObject({ run: later.run });
 
-  const raw = await system.runRaw({ entity: 'leads', table: { run: nameOf(first) } });
+  const raw = await system.runRaw({ entity: 'leads', table: { run: first.run } });
   expect(raw).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
   const said = await query(`SELECT decode(value) AS run FROM parquet_kv_metadata('${await fileOf(system.target, KEY)}')
     WHERE decode(key) = 'crm-export.run'`);
-  expect(said).toEqual([{ run: nameOf(later) }]);
+  expect(said).toEqual([{ run: later.run }]);
 });
 
 it('the feeds of two runs begin with all rows, and the night names the newest', async () => {
@@ -85,8 +83,8 @@ it('the feeds of two runs begin with all rows, and the night names the newest', 
   const [snapshot, changes] = feeds.map(({ to }) => feedKey('leads', to));
 
   expect(feeds).toMatchObject([
-    { sequence: 1, kind: 'snapshot', from: null, to: { run: nameOf(first) }, inserts: 30 },
-    { sequence: 2, kind: 'changes', from: { run: nameOf(first) }, keys: 30, gone: 0 },
+    { sequence: 1, kind: 'snapshot', from: null, to: { run: first.run }, inserts: 30 },
+    { sequence: 2, kind: 'changes', from: { run: first.run }, keys: 30, gone: 0 },
   ]);
   const rows = `SELECT id FROM read_parquet('${await fileOf(system.target, snapshot ?? '')}')`;
   expect(await query(rows)).toHaveLength(30);
@@ -102,11 +100,11 @@ it('keeps the publication if the table cannot be written, and retry writes only 
   expect(failed).toMatchObject({ status: 'FAILED', error: 'TableNotWritten' });
   expect(failed.cause).toMatch(/"firstname", integer, /);
   const tools = bucketTools(system.target);
-  expect((await tools.pointer('contacts', 'latest')).execution).toBe(nameOf(failed));
+  expect((await tools.pointer('contacts', 'latest')).execution).toBe(failed.run);
   expect(await tools.keys('tables/entity=contacts/')).toEqual([]);
   expect(await tools.uploads()).toEqual([]);
 
-  const again = await runCli('retry', nameOf(failed), '--wait', ...system.place);
-  expect(again.stderr).toContain(`table of ${nameOf(failed)}`);
+  const again = await runCli('retry', failed.run, '--wait', ...system.place);
+  expect(again.stderr).toContain(`table of ${failed.run}`);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });

@@ -16,6 +16,11 @@ export async function tempDir(): Promise<string> {
   return tree({});
 }
 
+/** A file that is removed when the test ends. @returns its path */
+export function tempFile(content: string | Uint8Array, name: string): string {
+  return join(tree({ [name]: content }), name);
+}
+
 /** A record that is closed, with all its processes, when the test ends. */
 export async function tempRecord(cacheDir?: string): Promise<RunRecord> {
   const record = await openRunRecord(cacheDir ?? (await tempDir()));

@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cp, mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openDuckDb } from '../../core/table/support.ts';
+import { folderForAll } from '../../lib/support/files.ts';
 import { feedRecipe } from '../../support/feed-recipes.ts';
 import { copyTo, type FeedSettings, night } from '../../support/feed-runs.ts';
+import { tempDir } from '../../support/project.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 
 /**
@@ -36,8 +37,7 @@ async function nights() {
   return world;
 }
 
-const read = mkdtempSync(join(tmpdir(), 'feed-recipes-'));
-afterAll(() => rmSync(read, { recursive: true }));
+const read = folderForAll();
 
 /** A folder with the objects that readers have after these runs. */
 let bucket: string | undefined;
@@ -48,7 +48,7 @@ async function reader(gone: string[] = []) {
     bucket = join(read, 'all');
     copyTo(await nights(), bucket);
   }
-  const own = await mkdtemp(join(read, 'own-'));
+  const own = await tempDir();
   const expired = (path: string) => gone.some((run) => path.includes(`run=${run}/`));
   await cp(bucket, own, { recursive: true, filter: (path) => !expired(`${path}/`) });
   const duckdb = await openDuckDb(own);

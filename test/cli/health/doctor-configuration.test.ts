@@ -1,12 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configured, withExtraKeys } from '../../../cli/health/doctor-configuration.ts';
 import { ConfigurationError } from '../../../core/config/configuration.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { DEAD_ADDRESS } from '../../support/http-server.ts';
-import { tempDir } from '../../support/project.ts';
+import { tempFile } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { template } from '../support/cloud/stack.ts';
 import { expectFindings } from '../support/findings.ts';
@@ -19,13 +17,12 @@ const file = { local: true, crm, entities: { leads } };
 const deployed = deployedOf(deploymentSchema.parse(file));
 
 /** The options of a command with this configuration file. */
-async function optionsWith(content: object | string) {
-  const configuration = join(await tempDir(), 'prod.json');
-  await writeFile(configuration, typeof content === 'string' ? content : JSON.stringify(content));
+function optionsWith(content: object | string) {
+  const configuration = tempFile(typeof content === 'string' ? content : JSON.stringify(content), 'prod.json');
   return { deployment: 'prod', configuration, endpointUrl: DEAD_ADDRESS };
 }
-const configuredBy = async (content: object | string, known = true) =>
-  configured(await optionsWith(content), known ? deployed : undefined);
+const configuredBy = (content: object | string, known = true) =>
+  configured(optionsWith(content), known ? deployed : undefined);
 
 test('compares the configuration file with what is deployed, and shows no hidden value', async () => {
   const there = { ...crm, baseUrl: `${DEAD_ADDRESS}/api/v1` };
@@ -40,7 +37,7 @@ test('compares the configuration file with what is deployed, and shows no hidden
   ];
   const local = configured({ deployment: 'local', endpointUrl: DEAD_ADDRESS }, deployed);
   const missing = configured({ deployment: 'missing' }, deployed);
-  const found = await Promise.all(files.map(async ([what, content]) => [what, await configuredBy(content)] as const));
+  const found = files.map(([what, content]) => [what, configuredBy(content)] as const);
   const all = [...found, ['config/local.json', local] as const, ['missing', missing] as const];
 
   await expectFindings(
@@ -55,18 +52,18 @@ test('compares the configuration file with what is deployed, and shows no hidden
 test.each([
   ['the deployed ones', { archive: true }, []],
   ['others', { archive: 'canary' }, ['leads']],
-])('extra keys of requests come from a file that has %s', async (_, extra, unknown) => {
-  const known = withExtraKeys(await optionsWith({ ...file, entities: { leads: { ...leads, extra } } }), deployed);
+])('extra keys of requests come from a file that has %s', (_, extra, unknown) => {
+  const known = withExtraKeys(optionsWith({ ...file, entities: { leads: { ...leads, extra } } }), deployed);
   expect(known.unknown).toEqual(unknown);
   expect(known.deployment.entities.leads.extra).toEqual(unknown.length === 0 ? extra : {});
   expect(withExtraKeys({ deployment: 'missing' }, deployed).unknown).toEqual(['leads']);
 });
 
-test('before a first deployment, requires the file and checks it', async () => {
-  const { deployment, finding } = await configuredBy(file, false);
+test('before a first deployment, requires the file and checks it', () => {
+  const { deployment, finding } = configuredBy(file, false);
   expect(deployment).toMatchObject({ crm });
   expect(finding).toMatchObject({ verdict: 'holds' });
-  await expect(configuredBy('{', false)).rejects.toThrow(ConfigurationError);
+  expect(() => configuredBy('{', false)).toThrow(ConfigurationError);
   expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(ConfigurationError);
 });
 
@@ -74,8 +71,7 @@ test('if an entity is not deployed yet, advises a deployment and checks the file
   const { meetings: _, ...entities } = deployed.entities;
   const older = metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
   const { cli, endpoint } = await aws(template({ Metadata: older, Resources: {} }));
-  const configuration = join(await tempDir(), 'test.json');
-  await writeFile(configuration, JSON.stringify({ ...file, local: false, crm: PUBLIC }));
+  const configuration = tempFile(JSON.stringify({ ...file, local: false, crm: PUBLIC }), 'test.json');
 
   const { code, stdout } = await cli('doctor', '--configuration', configuration);
 

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { broken, type Checked, type Finding, holds, unknown, warning } from '../../../cli/health/check.ts';
 import { exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
@@ -17,7 +15,7 @@ import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { DEAD_ADDRESS } from '../../support/http-server.ts';
-import { tempDir } from '../../support/project.ts';
+import { tempFile } from '../../support/project.ts';
 import { expectTexts } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { halfStack } from '../support/cloud/stack.ts';
@@ -179,9 +177,8 @@ test('the column settings are compared with the columns of the CRM', async () =>
 
 it('doctor stops at a stack that is only partly deployed', async () => {
   const { cli } = await aws(halfStack());
-  const configuration = join(await tempDir(), 'half.json');
   const crm = { baseUrl: `${DEAD_ADDRESS}/api/v1`, authUrl: DEAD_ADDRESS };
-  await writeFile(configuration, JSON.stringify({ local: true, crm }));
+  const configuration = tempFile(JSON.stringify({ local: true, crm }), 'half.json');
 
   const { code, stdout } = await cli('doctor', '--configuration', configuration, '--json');
 

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
 import { checksSchema } from '../../../cli/health/check.ts';
 import { networkFindings } from '../../../cli/health/network-checks.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
-import { tree } from '../../lib/support/files.ts';
+import { tempFile } from '../../support/project.ts';
 import { denied, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
@@ -97,7 +96,7 @@ test('each network of the functions has a finding: whether it has a way out', as
 });
 
 test('before a first deployment, checks the network of the configuration', async () => {
-  const file = join(tree({ 'own.json': JSON.stringify({ crm: { ...CRM, privateHosts: [] }, network }) }), 'own.json');
+  const file = tempFile(JSON.stringify({ crm: { ...CRM, privateHosts: [] }, network }), 'own.json');
   const cloud = await aws(denied('DescribeStacks'), bare);
 
   const { stdout } = await cloud.cli('doctor', '--configuration', file, '--json');

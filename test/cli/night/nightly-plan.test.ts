@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
-import { tempDir } from '../../support/project.ts';
+import { tempFile } from '../../support/project.ts';
 import { expectResults } from '../../support/screen.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -21,8 +19,7 @@ const crm = {
 
 /** The output of `plan` for a configuration, without credentials, region and local cloud. */
 async function plan(configuration: object, ...args: string[]) {
-  const file = join(await tempDir(), 'prod.json');
-  await writeFile(file, JSON.stringify({ local: true, crm, ...configuration }));
+  const file = tempFile(JSON.stringify({ local: true, crm, ...configuration }), 'prod.json');
   return runCli('plan', '--deployment', 'prod', '--configuration', file, ...args);
 }
 

@@ -1,16 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
-import { tempDir } from '../../support/project.ts';
+import { tempFile } from '../../support/project.ts';
 import { updatingCloud } from './cloud/updates.ts';
 
 export const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
 
-export async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
-  const file = join(await tempDir(), name);
-  await writeFile(file, content);
-  return file;
-}
+export const fileOf = (content: string, name = 'customers.jsonl') => tempFile(content, name);
 
 export const jsonl = (records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 export const people = (count: number) => Array.from({ length: count }, (_, n) => ({ id: idOf(n), city: `Haifa ${n}` }));

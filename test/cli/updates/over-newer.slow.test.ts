@@ -17,9 +17,9 @@ async function unansweredThen(later: object[]) {
   const place = (batch: string) => [...cloud.batches.keys()].indexOf(batch);
   const lineOutcome = (_: number, batch: string) => (place(batch) === 0 ? unanswered : {});
   const cloud: Awaited<ReturnType<typeof updatingCloud>> = await updatingCloud({ lineOutcome });
-  await cloud.cli('update', await fileOf(jsonl(people(4))), '--yes');
+  await cloud.cli('update', fileOf(jsonl(people(4))), '--yes');
   vi.setSystemTime('2026-11-30T13:00:00Z');
-  await cloud.cli('update', await fileOf(jsonl(later)), '--yes');
+  await cloud.cli('update', fileOf(jsonl(later)), '--yes');
   const [first = '', second = ''] = cloud.batches.keys();
   const sent = () => cloud.objects.get(`updates/${first}-r2/input.jsonl`)?.toString();
   const resume = (...args: string[]) => cloud.cli('update', '--resume', first, '--yes', ...args);

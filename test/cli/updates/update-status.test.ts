@@ -24,7 +24,7 @@ test('update-status shows the last batches, or the batch of a name', async () =>
     [20, 14],
   ] as const) {
     vi.setSystemTime(`2026-11-30T${hour}:00:00Z`);
-    await cli('update', await fileOf(jsonl(people(count))), '--yes');
+    await cli('update', fileOf(jsonl(people(count))), '--yes');
   }
   const [first = '', second = ''] = [...batches.keys()];
   results.push(['two batches', await cli('update-status')]);

@@ -53,8 +53,8 @@ test('refuses what it cannot send, before anything is sent, and quotes no value'
   const { cli, asked, objects } = await updatingCloud();
   const results: [string, CliResult][] = [];
   for (const [what, name, content, options = []] of files)
-    results.push([what, await cli('update', await fileOf(content, name), '--yes', ...options)]);
-  const file = await fileOf(jsonl(people(2)));
+    results.push([what, await cli('update', fileOf(content, name), '--yes', ...options)]);
+  const file = fileOf(jsonl(people(2)));
   results.push(['no terminal to ask for a confirmation', await cli('update', file)]);
   const without = await updatingCloud({}, stack());
   for (const args of [['update', file, '--yes'], ['update-status']])
@@ -76,13 +76,13 @@ async function nullsAllowed(): Promise<string> {
 async function sending(options: Parameters<typeof updatingCloud>[0], content: string, name = 'a.jsonl') {
   vi.setSystemTime(1_795_000_005_000);
   const { cli } = await updatingCloud(options);
-  return cli('update', await fileOf(content, name), '--yes');
+  return cli('update', fileOf(content, name), '--yes');
 }
 
 test('shows requests, progress, the first lines that were not applied, and what to do; no id and no value', async () => {
   const rows = [1, 2, 3, 4].map((n) => `${idOf(n)},Haifa,2,\\N`).join('\n');
   const dryRun = ['--dry-run', '--deployment', 'local', '--endpoint-url', DEAD_ADDRESS];
-  const file = await fileOf(`id,city,gender,notes\n${rows}\n`, 'a.csv');
+  const file = fileOf(`id,city,gender,notes\n${rows}\n`, 'a.csv');
   const gone = { ...refusedLine, status: 404, fields: [] };
   const results: [string, CliResult][] = [
     ['a dry run', await runCli('update', file, ...dryRun, '--configuration', await nullsAllowed())],
@@ -100,7 +100,7 @@ test('shows requests, progress, the first lines that were not applied, and what 
 
 test('one customer is updated without a question', async () => {
   const { cli, asked, batches } = await updatingCloud();
-  expect(await cli('update', await fileOf(jsonl(people(1))))).toMatchObject({ code: 0 });
+  expect(await cli('update', fileOf(jsonl(people(1))))).toMatchObject({ code: 0 });
   const [batch] = batches.keys();
   expect(asked.slice(0, 2)).toEqual([`PutObject updates/${batch}/input.jsonl`, 'StartExecution']);
 });
@@ -109,7 +109,7 @@ test('a CSV file is sent as JSON Lines with the same line numbers', async () => 
   const { cli, objects, batches } = await updatingCloud({ allowNull: true });
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
   const options = ['--max-rate', '5', '--stop-after-failures', '3'];
-  const { code, stderr } = await cli('update', await fileOf(csv, 'a.csv'), '--yes', ...options);
+  const { code, stderr } = await cli('update', fileOf(csv, 'a.csv'), '--yes', ...options);
   expect(code, stderr).toBe(0);
   const [[batch = '', { input }] = ['', { input: '' }]] = [...batches];
   expect(batch).toMatch(/^update-\d{8}T\d{6}Z-[0-9a-f]{6}$/);
@@ -121,7 +121,7 @@ test('a CSV file is sent as JSON Lines with the same line numbers', async () => 
 
 test('--json prints one document with the run, its batch and the counts of its lines', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
-  const { code, stdout } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
+  const { code, stdout } = await cli('update', fileOf(jsonl(people(10))), '--yes', '--json');
   const [batch] = [...batches.keys()];
   expect(code).toBe(1);
   const document = JSON.parse(stdout);
@@ -143,14 +143,14 @@ test.each([
   ],
 ])('lines without a result count as %s', async (_, options, counts) => {
   const { cli } = await updatingCloud(options);
-  const { code, stdout } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
+  const { code, stdout } = await cli('update', fileOf(jsonl(people(10))), '--yes', '--json');
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, counts, resultKey: null, manifestKey: null });
 });
 
 test('Ctrl-C stops following but not the batch, and says how to show it', async () => {
   const { place, asked, batches } = await updatingCloud({ looks: 1000 });
-  const file = await fileOf(jsonl(people(10)));
+  const file = fileOf(jsonl(people(10)));
   const running = run('cli/main.js', ['update', file, '--yes', ...place]);
   await running.says(/5 of 10 lines/);
   expect(await running.interrupt(), running.stderr()).toBe(130);
@@ -162,7 +162,7 @@ test('Ctrl-C stops following but not the batch, and says how to show it', async 
 
 test('if StartExecution is never answered, the name of the batch is printed and update-status finds it', async () => {
   const { cli, batches } = await updatingCloud({}, fault('StartExecution', lost));
-  const { code, stderr } = await cli('update', await fileOf(jsonl(people(10))), '--yes');
+  const { code, stderr } = await cli('update', fileOf(jsonl(people(10))), '--yes');
   const [batch = ''] = [...batches.keys()];
   expect({ code, isNamed: stderr.includes(batch) }).toEqual({ code: 3, isNamed: true });
   expect(await cli('update-status', batch)).toMatchObject({ code: 0 });
@@ -172,7 +172,7 @@ test.each<[how: string, change: (file: string) => Promise<void>]>([
   ['grows', (file) => appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]))],
   ['gets other lines of the same size', (file) => writeFile(file, jsonl(people(10)).replace('Haifa', 'Jaffa'))],
 ])('a file that %s between the check and the upload is not sent', async (_, change) => {
-  const file = await fileOf(jsonl(people(10)));
+  const file = fileOf(jsonl(people(10)));
   const { client, objects } = await updatingCloud();
   const source = await openUpdateFile(file);
   const checked = await checkUpdates(source);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 
 /** A directory with these files, removed when the test ends. */
-export function tree(files: Record<string, string>): string {
+export function tree(files: Record<string, string | Uint8Array>): string {
   const root = temporary();
   onTestFinished(() => remove(root));
   for (const [file, text] of Object.entries(files)) {
