@@ -8,27 +8,20 @@ export const AWS_METRICS: Record<
 > = {
   'AWS/States': {
     dimensions: ['StateMachineArn'],
-    names: [
-      'ExecutionsStarted',
-      'ExecutionsSucceeded',
-      'ExecutionsFailed',
-      'ExecutionsTimedOut',
-      'ExecutionsAborted',
-      'ExecutionThrottled',
-    ],
+    names: ['ExecutionsSucceeded', 'ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted', 'ExecutionThrottled'],
     // AWS also reports these without a dimension, for all machines; the alarms read that.
     ofAccount: ['ExecutionThrottled'],
     source: 'https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html',
   },
   'AWS/Lambda': {
     dimensions: ['FunctionName'],
-    names: ['Invocations', 'Errors', 'Throttles', 'Duration', 'ConcurrentExecutions'],
+    names: ['Errors', 'Throttles'],
     ofAccount: ['Throttles'],
     source: 'https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html',
   },
   'AWS/SQS': {
     dimensions: ['QueueName'],
-    names: ['ApproximateNumberOfMessagesVisible', 'ApproximateAgeOfOldestMessage', 'NumberOfMessagesSent'],
+    names: ['ApproximateNumberOfMessagesVisible'],
     ofAccount: [],
     source:
       'https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html',
