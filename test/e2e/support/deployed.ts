@@ -1,26 +1,40 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import {
+  CloudFormationClient,
+  CreateStackCommand,
+  DeleteStackCommand,
+  UpdateStackCommand,
+  waitUntilStackCreateComplete,
+  waitUntilStackDeleteComplete,
+  waitUntilStackUpdateComplete,
+} from '@aws-sdk/client-cloudformation';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { inject } from 'vitest';
+import { ZipFile } from 'yazl';
+import * as z from 'zod';
 import { authorize } from '../../../cli/access/authorize.ts';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
-import { connect, type Target } from '../../../cli/support/target.ts';
+import { clientSettings, connect, type Target } from '../../../cli/support/target.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Entity } from '../../../core/config/entities.ts';
+import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
 import { softwareVersion } from '../../../lib/export-app.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
+import { takeBundles } from '../../../lib/workflow/step-bundles.ts';
 import type { Ministack } from '../../../local/ministack/ministack.ts';
-import { LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { newApp } from '../../../scripts/synthesise.ts';
-import { useKeptBundles } from './bundles.ts';
-import { deployAssembly, destroyStack } from './deploy-assembly.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -142,9 +156,93 @@ export async function synthesise(
   outdir: string,
   { endpoint, bundles }: LocalCloud,
 ): Promise<void> {
-  useKeptBundles(bundles);
+  useBundles(bundles);
   const app = newApp(outdir);
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
   app.synth();
+}
+
+/** Makes this process deploy these bundles, without source maps: they are two thirds of the bytes, and nothing reads them. */
+function useBundles(folder: string): void {
+  const filesIn = (step: string) => readdirSync(join(folder, step)).map((name) => join(folder, step, name));
+  const paths = ALL_FUNCTIONS.map(folderOf)
+    .flatMap(filesIn)
+    .filter((path) => !path.endsWith('.map'));
+  takeBundles(paths.map((path) => ({ path, contents: readFileSync(path) })));
+}
+
+const WAIT = { maxWaitTime: 240, minDelay: 0.1, maxDelay: 1 };
+const assetsSchema = z.object({
+  files: z.record(
+    z.string(),
+    z.object({
+      source: z.object({ path: z.string(), packaging: z.enum(['file', 'zip']) }),
+      destinations: z.record(z.string(), z.object({ bucketName: z.string(), objectKey: z.string() })),
+    }),
+  ),
+});
+
+/**
+ * Uploads the assets of an assembly and creates or updates its stack, without the CDK CLI, whose process takes almost
+ * three CPU seconds for each stack. The CDK CLI itself deploys in `start.slow.test.ts`.
+ * @throws Error if the stack fails
+ */
+async function deployAssembly(endpoint: string, outputDir: string, StackName: string): Promise<void> {
+  const settings = clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION });
+  const s3 = new S3Client({ ...settings, forcePathStyle: true });
+  const template = `${StackName}.template.json`;
+  const { files } = assetsSchema.parse(JSON.parse(readFileSync(join(outputDir, `${StackName}.assets.json`), 'utf8')));
+  let TemplateURL = '';
+  for (const { source, destinations } of Object.values(files)) {
+    const path = join(outputDir, source.path);
+    const Body = source.packaging === 'zip' ? await zipped(path) : readFileSync(path);
+    for (const { bucketName, objectKey: Key } of Object.values(destinations)) {
+      const Bucket = bucketName
+        .replace(/\$\{AWS::AccountId\}/, LOCAL_ACCOUNT)
+        .replace(/\$\{AWS::Region\}/, LOCAL_REGION);
+      await s3.send(new PutObjectCommand({ Bucket, Key, Body }));
+      if (source.path === template) TemplateURL = `${endpoint}/${Bucket}/${Key}`;
+    }
+  }
+  const client = new CloudFormationClient(settings);
+  const stack = { StackName, TemplateURL, Capabilities: ['CAPABILITY_NAMED_IAM' as const] };
+  const exists = await client.send(new CreateStackCommand(stack)).then(
+    () => false,
+    (error: Error) => {
+      if (error.name !== 'AlreadyExistsException') throw error;
+      return true;
+    },
+  );
+  if (!exists) await waitUntilStackCreateComplete({ client, ...WAIT }, { StackName });
+  else if (await updates(client, stack)) await waitUntilStackUpdateComplete({ client, ...WAIT }, { StackName });
+}
+
+/** Deletes a stack and waits until it is gone. */
+async function destroyStack(endpoint: string, StackName: string): Promise<void> {
+  const client = new CloudFormationClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
+  await client.send(new DeleteStackCommand({ StackName }));
+  await waitUntilStackDeleteComplete({ client, ...WAIT }, { StackName });
+}
+
+/** Starts an update. @returns whether it changes the stack */
+async function updates(
+  client: CloudFormationClient,
+  stack: ConstructorParameters<typeof UpdateStackCommand>[0],
+): Promise<boolean> {
+  return client.send(new UpdateStackCommand(stack)).then(
+    () => true,
+    (error: Error) => {
+      if (error.message !== 'No updates are to be performed.') throw error;
+      return false;
+    },
+  );
+}
+
+/** Zips a folder without compression, which would take longer than sending the files. */
+function zipped(folder: string): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const name of readdirSync(folder)) zip.addFile(join(folder, name), name, { compress: false });
+  zip.end();
+  return buffer(zip.outputStream);
 }

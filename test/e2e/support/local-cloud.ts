@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { ALL_FUNCTIONS } from '../../../core/step/steps.ts';
+import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
+import { bundleAhead, bundleOfStep } from '../../../lib/workflow/step-bundles.ts';
 import { bootstrap } from '../../../local/cdk.ts';
 import { COMPILE_CACHE } from '../../../local/compile-cache.ts';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
-import { keepBundles } from './bundles.ts';
 import type { LocalCloud } from './deployed.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -51,7 +51,7 @@ export default async function start(project: TestProject): Promise<() => Promise
   try {
     const command = await ensureMinistack({ record });
     const options = { ...command, record, nodeBin: await recordingNode(), settings: { SFN_WAIT_SCALE: '0' } };
-    const [ministack, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
+    const [ministack, bundles] = await Promise.all([startMinistack(options), bundled(join(record.workDir, 'bundles'))]);
     await bootstrap(ministack.endpoint);
     const { endpoint, env, pid, logFile } = ministack;
     project.provide('cloud', { endpoint, env, pid, logFile, bundles });
@@ -60,6 +60,17 @@ export default async function start(project: TestProject): Promise<() => Promise
     await record.close();
     throw error;
   }
+}
+
+/** Bundles the functions once for all processes of a test run. @returns the folder */
+async function bundled(folder: string): Promise<string> {
+  await bundleAhead();
+  for (const step of ALL_FUNCTIONS) {
+    await mkdir(join(folder, folderOf(step)), { recursive: true });
+    for (const { path, contents } of bundleOfStep(step))
+      await writeFile(join(folder, folderOf(step), basename(path)), contents);
+  }
+  return folder;
 }
 
 /**
