@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { runCli } from './support/run-cli.ts';
 
-/** The completions for the last word. */
 async function offered(...words: string[]): Promise<string[]> {
   const { code, stdout } = await runCli('complete', '--', ...words);
   expect(code).toBe(0);

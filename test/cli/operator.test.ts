@@ -106,7 +106,6 @@ const run = (status: string, more: Partial<Execution> = {}): Execution => {
   return { name: NAME, status, input: { entity: 'leads' }, start: startDate.toISOString(), ...more };
 };
 
-/** A run that ends while it is being stopped. */
 function endingNow() {
   const running = run('RUNNING');
   const endsNow = () => {
@@ -120,7 +119,6 @@ function endingNow() {
 const refusedFromTheThird = (operation: string) =>
   fault(operation, refused('ExecutionLimitExceeded', 'The limit is reached'), { from: 3 });
 
-/** Every rule is on, and can be switched off. */
 const RULES_ON: Answers = { DescribeRule: { Name: 'x', State: 'ENABLED' }, DisableRule: {} };
 
 test('if a start of several entities fails, start reports which runs it has started', async () => {

@@ -56,7 +56,6 @@ function verified(ids: string[], options: Partial<VerifyOptions> = {}) {
   });
 }
 
-/** The finding of one check. */
 async function finding(id: string, options: Partial<VerifyOptions> = {}) {
   const { checks } = await verified([id], options);
   return checks.find((one) => one.id === id);

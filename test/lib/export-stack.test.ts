@@ -12,7 +12,6 @@ const SCREENS = join(import.meta.dirname, '../screens');
 const json = synthesise();
 const all = (type: string, from = json) => allOf(from, type);
 
-/** The template of the example deployment with other values. */
 function templateWith(values: Record<string, unknown>) {
   return synthesise(exampleDeployment(values));
 }

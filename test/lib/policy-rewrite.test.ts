@@ -7,7 +7,6 @@ import { stackOf } from './support/stack.ts';
 
 const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
-/** The policies of a template by resource. */
 function policiesIn({ Resources }: Template) {
   return Object.entries(Resources).flatMap(([id, { Type, Properties }]) => {
     if (Type === 'AWS::KMS::Key') return [[id, Properties.KeyPolicy.Statement] as const];

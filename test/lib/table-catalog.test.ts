@@ -30,7 +30,6 @@ const SETTINGS = {
   except: ['notes'],
 } satisfies Partial<TableSettings>;
 
-/** The catalog of a deployment with these entities. */
 function catalogOf(entities: Record<string, unknown>) {
   const stack = new Stack(newApp(tree({})), 'crm-export-of-the-south');
   const bucket = new Bucket(stack, 'Exports');
@@ -45,7 +44,6 @@ function catalogOf(entities: Record<string, unknown>) {
   return { stack, databases: databases ?? [], tables: tables?.map(({ TableInput }) => TableInput) ?? [] };
 }
 
-/** The columns of the only table. */
 function columnsOf(leads: unknown): Record<string, string> {
   const [table] = catalogOf({ leads }).tables;
   const columns: { Name: string; Type: string }[] = table.StorageDescriptor.Columns;

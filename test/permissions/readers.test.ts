@@ -124,7 +124,6 @@ function request({ principal, organization, policy }: Who, [action, resource, co
   return { principal, policy, action, resource, context: said };
 }
 
-/** The allowed requests among these. */
 async function allowed(who: Who, whats: What[]): Promise<What[]> {
   const { requests } = await decide(
     policies,

@@ -12,7 +12,6 @@ const settings = {
   configuration: 'config/dev.json',
 };
 
-/** A consent that waits for a person. */
 async function waitingConsent(place: Parameters<typeof callbackOf>[0] = {}, { isTTY = false } = {}) {
   const stream = Object.assign(new PassThrough(), { isTTY, setRawMode: () => stream });
   const said: string[] = [];

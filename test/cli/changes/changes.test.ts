@@ -21,7 +21,6 @@ const feed = (sequence: number, more: object = {}) => ({
 type Feed = ReturnType<typeof feed>;
 
 interface Chain {
-  /** The feeds in the bucket. */
   feeds?: Feed[];
   /** The feed that the head names. */
   last?: Feed | undefined;
@@ -29,7 +28,6 @@ interface Chain {
   key?: string[];
 }
 
-/** A deployment with feeds of leads. */
 async function chain({ feeds = [feed(1), feed(2)], last = feeds.at(-1), stopped = null, key = ['id'] }: Chain = {}) {
   const { objects, calls, cli } = await aws();
   const put = (name: string, value: object) => objects.set(name, Buffer.from(JSON.stringify(value)));

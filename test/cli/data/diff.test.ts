@@ -36,7 +36,6 @@ async function documentOf(result: Promise<CliResult>) {
   return JSON.parse(stdout);
 }
 
-/** The counts of keys and changed rows in a document. */
 const counts = (added: number, removed: number, kept: number, rows = 0, columns = {}) => ({
   keys: { added, removed, kept },
   changed: { rows, columns },

@@ -24,7 +24,6 @@ const endOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** A published file and a target folder. */
 async function setting(...faults: Answers[]) {
   const cloud = await awsWithTarget(...faults);
   const manifest = cloud.publish({ content: CONTENT });

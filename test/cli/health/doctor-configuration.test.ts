@@ -16,7 +16,6 @@ const leads = { columns: { except: ['notes'] }, filters, extra: { archive: true 
 const file = { local: true, crm, entities: { leads } };
 const deployed = deployedOf(deploymentSchema.parse(file));
 
-/** The options of a command with this configuration file. */
 function optionsWith(content: object | string) {
   const configuration = tempFile(typeof content === 'string' ? content : JSON.stringify(content), 'prod.json');
   return { deployment: 'prod', configuration, endpointUrl: DEAD_ADDRESS };

@@ -83,7 +83,6 @@ const copy = (date: string) => `changes/entity=leads/base/run=leads-${date}.parq
 interface Bucket {
   /** Digests of Parquet files by key; '' for a file of an earlier release. */
   objects?: Record<string, string>;
-  /** Published files by date. */
   files?: Record<string, ManifestChanges>;
 }
 

@@ -25,7 +25,6 @@ interface ServiceOptions {
   manifest?: ManifestChanges;
 }
 
-/** The findings at a CRM. */
 async function foundAt({ crm, entities, parts = [], published, manifest }: ServiceOptions) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const url = await servedOnLoopback((_request, _body, response) =>

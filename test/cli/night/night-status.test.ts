@@ -131,7 +131,6 @@ const failedSince = () => {
   const later = { start: `${NIGHT}T06:00:00Z`, stop: `${NIGHT}T06:01:00Z` };
   return executions([{ ...failed('leads', 'CrmUnavailable'), ...later }]);
 };
-/** A run of leads that a person stopped. */
 const stopped = () => {
   const { error: _, cause: __, ...run } = failed('leads', '');
   return executions([{ ...run, status: 'ABORTED' }]);

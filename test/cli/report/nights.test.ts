@@ -19,7 +19,6 @@ const failed = (more: Partial<Attempt>): Attempt => ({
   ...{ ...aRun(), entity: 'leads', date: NIGHT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' },
   ...more,
 });
-/** The published files with this entity and date. */
 const publishedIf = (wanted: (entity: Entity, date: string) => boolean) =>
   month.published.filter(({ run }) => wanted(run.entity, run.date));
 

@@ -65,7 +65,6 @@ const after = (count: number, status?: number | null) => ({
 const running = { status: 'RUNNING', output: '' };
 const again = { ...ready, outcome: 'NOT_READY', trouble: null };
 
-/** A run whose export was created at this try. */
 function createdAt(count: number): Entered {
   const empty = runState({ input, run: null });
   const tries = Array.from(

@@ -69,7 +69,6 @@ test('a stack is settled after a success, and not during or after another end', 
   expect([...good, 'IMPORT_ROLLBACK_COMPLETE', ...others].filter(unsettled)).toEqual(others);
 });
 
-/** What each check of doctor found. */
 async function findingsOf(cli: (...args: string[]) => Promise<CliResult>): Promise<Record<string, Checked>> {
   const { checks } = JSON.parse((await cli('doctor', '--json')).stdout);
   return Object.fromEntries(checks.map((check: Checked) => [check.id, check]));

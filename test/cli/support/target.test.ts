@@ -10,7 +10,6 @@ import type { Call } from './cloud/call.ts';
 import { aws, awsWithTarget } from './cloud/cloud.ts';
 import { OUTPUTS, stack } from './cloud/stack.ts';
 
-/** A cloud with this answer of CloudFormation. */
 async function cloud(part: Answers) {
   const { endpoint } = await aws(part);
   return { endpointUrl: endpoint };

@@ -30,7 +30,6 @@ export function changes(count: number, text: string, first = 0): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Tools of the tests for batches. */
 export function batchTools(system: Deployed) {
   const read = async (key: string) => {
     return (await createBucket(system.target.s3, system.target.BucketName).read(key))?.text;

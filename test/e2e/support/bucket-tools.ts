@@ -23,7 +23,6 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
       return Contents.map(({ Key = '' }) => Key);
     },
     tags: async (Key: string) => (await s3.send(new GetObjectTaggingCommand({ Bucket, Key }))).TagSet ?? [],
-    /** Keys of the open multipart uploads. */
     uploads: async (): Promise<string[]> => {
       const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket }));
       return Uploads.map(({ Key = '' }) => Key);

@@ -56,7 +56,6 @@ function halfADayFromNow(): string {
 
 /** The local cloud of a test run: `inject('cloud')`. All files share it, so each file uses its own names there. */
 export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
-  /** The folder of the bundled functions. */
   bundles: string;
 }
 
@@ -104,7 +103,6 @@ export async function deployForTests(
     await deploy(assemble);
     await authorizeAgain();
     return {
-      /** The name of the deployment. */
       name,
       get target() {
         return target;
@@ -119,7 +117,6 @@ export async function deployForTests(
         const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
         return new Set([...sandbox.grants.secrets, clientSecret, basic]);
       },
-      /** Runs one entity to its end. */
       run: async (entity: Entity, input: object = {}) => {
         const { executionArn } = await startRun(target, entity, input);
         return { ...(await followRun(target.sfn, executionArn, { everyMs: 200 })), executionArn };
@@ -218,7 +215,6 @@ async function deployAssembly(endpoint: string, outputDir: string, StackName: st
   else if (await updates(client, stack)) await waitUntilStackUpdateComplete({ client, ...WAIT }, { StackName });
 }
 
-/** Deletes a stack and waits until it is gone. */
 async function destroyStack(endpoint: string, StackName: string): Promise<void> {
   const client = new CloudFormationClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
   await client.send(new DeleteStackCommand({ StackName }));

@@ -75,7 +75,6 @@ export async function objects({ s3, BucketName }: Target): Promise<{ metadata: N
   return { metadata, files };
 }
 
-/** All items of the ledger of the grant. */
 export async function ledgerItems({ dynamo, LedgerTableName }: Target): Promise<NamedText[]> {
   const texts: NamedText[] = [];
   for await (const { Items = [] } of paginateScan({ client: dynamo }, { TableName: LedgerTableName })) {

@@ -3,7 +3,6 @@ import { type Definition, definitionOf, type State } from '../../../scripts/temp
 
 export type { Definition, Retrier, State } from '../../../scripts/template.ts';
 
-/** The synthesised machine of the example configuration. */
 export function exportRun(): Definition {
   return definitionOf(synthesise());
 }
@@ -20,7 +19,6 @@ export function statesOfType(definition: Definition, type: State['Type']): strin
   return Object.keys(definition.States).filter((id) => stateOf(definition, id).Type === type);
 }
 
-/** All states that can follow a state. */
 export function successors(state: State): string[] {
   const targets = [state.Next, state.Default, ...(state.Choices ?? []), ...(state.Catch ?? [])];
   return targets.flatMap((target) => (typeof target === 'object' ? [target.Next] : target ? [target] : []));

@@ -21,7 +21,6 @@ export interface Execution {
 }
 
 export interface Options {
-  /** The name of the execution. */
   name?: string;
   input?: unknown;
   start?: string;

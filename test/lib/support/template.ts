@@ -3,7 +3,6 @@ import { type Resource, resolved, type Template } from '../../../scripts/templat
 // biome-ignore lint/suspicious/noExplicitAny: a statement of a policy, as CloudFormation writes it.
 export type Statement = any;
 
-/** Resources of a type, by their logical ids. */
 export function allOf(template: Template, type: string): [id: string, resource: Resource][] {
   return Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
 }

@@ -144,7 +144,6 @@ describe('a run', () => {
 });
 
 describe('the map of a batch', () => {
-  /** The largest possible chunk number. */
   const MOST_CHUNKS = chunkSchema.shape.chunk.maxValue ?? Number.NaN;
 
   test('starts the configured number of children at once', () => {

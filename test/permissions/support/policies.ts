@@ -41,12 +41,10 @@ export function wholeStack() {
   return { template, names, policies: policiesOf(template, names) };
 }
 
-/** The role of a function, by the name of its step. */
 export function roleOfStep(names: Names, step: string): string {
   return names.arn(names.id('AWS::IAM::Role', `${step}Role`));
 }
 
-/** Collects the policies of a template. */
 function policiesOf(template: Template, names: Names): Policies {
   const of = (type: string) => Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
   const document = (value: unknown) => names.value(value) as Policy;

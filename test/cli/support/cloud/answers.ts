@@ -57,7 +57,6 @@ export function refused(
   });
 }
 
-/** A reply that never comes. */
 export const silent = new Reply(() => undefined);
 
 /** Carries the call out and breaks the connection before the answer. */
@@ -93,7 +92,6 @@ export function fault(
   return { [operation]: handler };
 }
 
-/** Denies these operations. */
 export function denied(...operations: string[]): Answers {
   return Object.fromEntries(operations.map((operation) => [operation, refused('AccessDeniedException', 'no')]));
 }

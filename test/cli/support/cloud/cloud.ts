@@ -36,9 +36,7 @@ export async function aws(...parts: Part[]) {
     endpoint,
     /** The calls to the deployment after its stack was found, in order. */
     calls,
-    /** All calls as lines. */
     asked,
-    /** The options that name the deployment. */
     place,
     cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
     /** A client of the SDK that tries once. */

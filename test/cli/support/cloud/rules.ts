@@ -3,15 +3,12 @@ import { type Answers, refused } from './answers.ts';
 import { DEPLOYMENT, machineOf } from './stack.ts';
 
 interface Rules {
-  /** Entities whose rule is switched off. */
   paused?: Entity[];
-  /** Entities whose rule was deleted. */
   gone?: Entity[];
 }
 
 const QUEUE = 'arn:aws:sqs:us-east-1:000000000000:undelivered-starts';
 
-/** The nightly rules of a deployment. */
 export function rules({ paused = [], gone = [] }: Rules = {}, deployment = DEPLOYMENT): Answers {
   return {
     DescribeRule: ({ input: { Name } }) => {

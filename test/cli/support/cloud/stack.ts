@@ -2,7 +2,6 @@ import { deployedOf, metadataOf } from '../../../../core/config/deployed.ts';
 import { deployment } from '../../../support/builders.ts';
 import { type Answers, xml } from './answers.ts';
 
-/** The deployment of the tests. */
 export const DEPLOYMENT = 'test';
 
 const ACCOUNT = 'us-east-1:000000000000';
@@ -12,7 +11,6 @@ export const UPDATES_MACHINE = `arn:aws:states:${ACCOUNT}:stateMachine:crm-expor
 export const arnOf = (run: string, machine = machineOf(DEPLOYMENT)) =>
   `${machine.replace(':stateMachine:', ':execution:')}:${run}`;
 
-/** The outputs of every stack. */
 export const OUTPUTS = {
   StateMachineArn: machineOf(DEPLOYMENT),
   BucketName: 'bucket',

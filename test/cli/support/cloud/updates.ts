@@ -25,7 +25,6 @@ interface Options {
   endedAt?: number;
 }
 
-/** The execution of a batch. */
 interface Batch {
   name: string;
   batch: string;
