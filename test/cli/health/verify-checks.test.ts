@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { checked } from '../../../cli/health/check.ts';
-import { ALL_CHECKS } from '../../../cli/health/verify.ts';
+import { broken, type Checked, checked, holds, unknown } from '../../../cli/health/check.ts';
+import { ALL_CHECKS, isProof } from '../../../cli/health/verify.ts';
 import type { Verifying } from '../../../cli/health/verify-export.ts';
-import { reasonFor } from '../../../cli/health/verify-temporary.ts';
+import { LEFT_OVERS, reasonFor } from '../../../cli/health/verify-temporary.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
-import { type Answers, Reply, refused, xml } from '../support/cloud/answers.ts';
-import { awsWithTarget, once } from '../support/cloud/cloud.ts';
+import { type Answers, denied, Reply, refused, xml } from '../support/cloud/answers.ts';
+import { aws, awsWithTarget, once } from '../support/cloud/cloud.ts';
 import { grant, storedTokens } from '../support/cloud/grant.ts';
-import { OUTPUTS } from '../support/cloud/stack.ts';
+import { OUTPUTS, stack } from '../support/cloud/stack.ts';
 import { expectFindings } from '../support/findings.ts';
 
 clockAt('2026-11-22T02:00:05Z');
@@ -125,8 +127,8 @@ test('sets the alarm again until the queue receives it, then sets it back', asyn
 });
 
 test('rule-start makes no rule that fires every minute without the right to remove it', async () => {
-  const denied = refused('AccessDeniedException', 'not authorized to perform: events:RemoveTargets', { status: 403 });
-  const { result, asked } = await checkedWhere('rule-start', { RemoveTargets: denied });
+  const mayNot = refused('AccessDeniedException', 'not authorized to perform: events:RemoveTargets', { status: 403 });
+  const { result, asked } = await checkedWhere('rule-start', { RemoveTargets: mayNot });
 
   expect(result).toMatchObject({ verdict: 'unknown', found: expect.stringContaining('events:RemoveTargets') });
   expect(asked).toEqual(['ListTargetsByRule', 'RemoveTargets']);
@@ -167,4 +169,42 @@ test('each answer of AWS has a finding, and a local cloud is not expected to enf
   });
 
   await expectFindings('verify-findings', await Promise.all(findings));
+});
+
+test.for(['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'])(
+  'refuses a stack in %s in one sentence, before it creates anything',
+  async (status) => {
+    const { cli, calls } = await aws(stack({}, status));
+
+    const { code, stdout, stderr } = await cli('verify');
+
+    expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
+    await expectTexts('verify-unsettled', [['a stack that is not settled', stderr.replace(status, 'STATUS')]]);
+  },
+);
+
+test('verify without any right names the rights of each check, and proves nothing', async () => {
+  const { cli } = await aws(denied('*'), stack());
+  const { code, stdout } = await cli('verify', '--alarm');
+
+  expect(code).toBe(1);
+  for (const { id } of ALL_CHECKS) expect(stdout).toMatch(new RegExp(`^. ${id}: .* [a-z0-9-]+:[A-Z]\\w+`, 'm'));
+});
+
+test('docs/verify.md explains every check', async () => {
+  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
+  const document = await readFile('docs/verify.md', 'utf8');
+
+  expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
+});
+
+test('unknown checks do not fail a verify, but do not prove anything alone', () => {
+  const question = { question: 'Is it?', rights: [] };
+  const held: Checked = { ...holds('all'), id: 'a', ...question };
+  const untold: Checked = { ...unknown('no right'), id: 'b', ...question };
+  const bad: Checked = { ...broken('none', 'Make some.'), id: 'c', ...question };
+
+  expect(isProof([held, untold])).toBe(true);
+  expect(isProof([held, bad])).toBe(false);
+  expect(isProof([untold])).toBe(false);
 });
