@@ -9,7 +9,7 @@ import { MOST } from '../../lambdas/download-file/download-file.ts';
 import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
-import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
+import { exportRun, stateOf, successors } from './support/definition.ts';
 import { delaysOf, EVENTS, eventsOf, execute, type Invoke, MOST_EVENTS, PlatformError } from './support/interpreter.ts';
 import { oneOf } from './support/template.ts';
 
@@ -131,7 +131,7 @@ test('a child of customer updates stays below the limit, and ends before the mac
  * path through the definition, computed backwards.
  */
 function mostEvents(waits: number): number {
-  const waitIds = statesOfType(definition, 'Wait');
+  const waitIds = Object.keys(definition.States).filter((id) => stateOf(definition, id).Type === 'Wait');
   let tails = new Map<string, number>(waitIds.map((id) => [id, Number.NEGATIVE_INFINITY]));
   for (let left = 1; left <= waits; left += 1) {
     const shorter = tails;

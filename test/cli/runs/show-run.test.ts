@@ -1,18 +1,56 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { consoleUrl, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { run, runState } from '../../support/builders.ts';
+import { run, runState, storedFile } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
 import { DEAD_ADDRESS } from '../../support/http-server.ts';
+import { stoppedBy } from '../../support/manifests.ts';
 import { runbookEntries } from '../../support/runbook.ts';
 import { expectScreen, expectTexts } from '../../support/screen.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
-import { awsWithTarget } from '../support/cloud/cloud.ts';
+import { aws, awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/leads-night.ts';
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;
+clockAt(at('05:00:00'));
+
+/** The input and the states of the run below. */
+const input = { entity: 'leads', scheduledFor: at('01:00:00') };
+const begun = runState({ input, checks: 0, run: run({ prefix: 'runs/entity=leads/run=leads-night/' }) });
+const ready = { ...begun, checks: 2, outcome: 'READY' };
+const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_000 }) };
+
+const LEADS_MANIFEST = 'runs/entity=leads/run=leads-night/_manifest.json';
+
+/** A run whose create succeeded at the second attempt, with two status checks and two invocations for the file. */
+function leadsNight(warningCount = 0): Execution {
+  const published = { ...stored, outcome: 'PUBLISHED', manifestKey: LEADS_MANIFEST, rows: 240, warningCount };
+  return {
+    name: 'leads-night',
+    status: 'SUCCEEDED',
+    input,
+    start: at('01:00:00'),
+    stop: at('01:02:00'),
+    output: JSON.stringify(published),
+    entered: [
+      ['BeginRun', at('01:00:00'), input],
+      ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
+      ['WaitBeforeCreate', at('01:00:01'), runState({ input, run: null })],
+      ['CreateExport', at('01:00:11'), runState({ input, run: null })],
+      ['WaitBeforeCheck', at('01:00:12'), begun],
+      ['CheckStatus', at('01:00:27'), begun],
+      ['WaitBeforeCheck', at('01:00:27'), { ...begun, checks: 1, outcome: 'PENDING' }],
+      ['CheckStatus', at('01:00:50'), { ...begun, checks: 1, outcome: 'PENDING' }],
+      ['DownloadFile', at('01:00:50'), ready],
+      ['WaitBeforeDownload', at('01:01:20'), { ...ready, outcome: 'CONTINUE' }],
+      ['DownloadFile', at('01:01:21'), { ...ready, outcome: 'CONTINUE' }],
+      ['PublishFile', at('01:01:51'), stored],
+      ['ExportPublished', at('01:02:00'), published],
+    ],
+  };
+}
+
 const night = leadsNight();
 const FAILED = { outcome: 'FAILED', failure: { error: 'ExportFailed', cause: 'It failed.' } };
 
@@ -129,16 +167,12 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
   ['a nightly run that a person started again', 'begin', states(['CreateExport', '01:00:00', repeated])],
 ];
 
-describe('the timeline', () => {
-  clockAt('2026-11-20T05:00:00Z');
-
-  test('shows tries, errors and waits of each part of a run', async () => {
-    const texts = PARTS.map(async ([what, phase, entered, changes]) => {
-      return [what, (await partOf(phase, { ...changes, entered })) ?? 'none'] as const;
-    });
-
-    await expectTexts('timeline-parts', await Promise.all(texts));
+test('the timeline shows tries, errors and waits of each part of a run', async () => {
+  const texts = PARTS.map(async ([what, phase, entered, changes]) => {
+    return [what, (await partOf(phase, { ...changes, entered })) ?? 'none'] as const;
   });
+
+  await expectTexts('timeline-parts', await Promise.all(texts));
 });
 
 test.each([
@@ -239,4 +273,98 @@ test('a run stopped during PublishFile is published, not published, or unknown, 
     ['The pointer names another run, and the run wrote its manifest', await lineOf(other)],
     ['The bucket cannot be read', await lineOf(await awsWithTarget(stopped, bucketRefuses('AccessDenied', 403)))],
   ]);
+});
+
+/** What a person sees of the runs of a night, in 80 columns: published, failed, quarantined and under way. */
+
+const leads = leadsNight(1);
+const contacts: Execution = {
+  ...{ name: 'contacts-night', status: 'FAILED', input: { entity: 'contacts' } },
+  ...{ error: 'ExportFailed', cause: 'The CRM reports it as failed.', start: at('01:10:00'), stop: at('01:10:21') },
+  entered: [['RunFailed', at('01:10:21'), begun]],
+};
+const QUARANTINED = [
+  'The file of meetings of 2026-11-20 is stored but not published: it has 1 row, 100 are usual (maxShrink 0.5).',
+  'Readers keep the last good file. Look at the stopped file: npx --no -- crm-export diff meetings --run meetings-night.',
+  'If it is right and can be released: npx --no -- crm-export release meetings-night --reason WHY.',
+].join(' ');
+const shrunk = { ...stored, input: { entity: 'meetings' } };
+const meetings: Execution = {
+  ...{ name: 'meetings-night', status: 'FAILED', input: { entity: 'meetings' } },
+  ...{ error: 'FileQuarantined', cause: QUARANTINED, start: at('01:20:00'), stop: at('01:25:00') },
+  entered: [
+    ['PublishFile', at('01:24:00'), shrunk],
+    ['RunFailed', at('01:25:00'), { ...shrunk, outcome: 'FAILED' }],
+  ],
+};
+const stillDown = { error: 'CrmUnavailable', status: 503, count: 3, deadline: at('07:00:00') };
+const waiting = runState({
+  checks: 2,
+  waitSeconds: 60,
+  trouble: stillDown,
+  run: run({ entity: 'customers', deadline: at('07:00:00') }),
+});
+const customers: Execution = {
+  ...{ name: 'customers-night', status: 'RUNNING', input: { entity: 'customers' }, start: at('04:58:00') },
+  entered: [
+    ['CheckStatus', at('04:59:00'), { ...waiting, trouble: null }],
+    ['WaitBeforeCheck', at('04:59:30'), waiting],
+  ],
+};
+
+const line = (second: number, fields: object) => ({
+  timestamp: 1,
+  message: JSON.stringify({ level: 'INFO', execution: 'leads-night', timestamp: at(`01:00:0${second}`), ...fields }),
+});
+const LOGS: Record<string, object[]> = {
+  CreateExport: [line(1, { step: 'CreateExport', message: 'created', exportId: 'x', columns: 2 })],
+  CheckStatus: [line(3, { level: 'WARN', step: 'CheckStatus', message: 'refused', status: 503, oddities: ['a b'] })],
+};
+
+async function aNight() {
+  const { name: _, input: __, ...again } = leads;
+  const found = await aws(executions([customers, meetings, contacts, leads], { onStart: () => again }), {
+    ...{ StopExecution: {}, DescribeRule: { State: 'ENABLED' }, DisableRule: {} },
+    FilterLogEvents: ({ input }) => ({ events: LOGS[String(input.logGroupName).split('-').at(-1) ?? ''] ?? [] }),
+  });
+  const drift = { since: { date: '2026-11-19', execution: 'leads-before' }, removed: [], retyped: [] };
+  found.publish({
+    manifest: {
+      warnings: ['The file has no rows.'],
+      drift: { ...drift, added: ['email'], unnamed: 2 },
+      guards: { checks: [], comparedWith: [], medianRows: null },
+    },
+  });
+  found.publish({ entity: 'contacts', date: '2026-11-19', execution: 'contacts-before' });
+  const before = { entity: 'meetings', date: '2026-11-19', execution: 'meetings-before' } as const;
+  found.publish({ ...before, content: 'id,name\n1,a\n2,b\n3,c\n' });
+  found.publish({
+    ...{ entity: 'meetings', content: 'id,name\n1,a\n2,x\n', pointers: [] },
+    manifest: stoppedBy('maxShrink', {
+      comparedWith: [{ date: '2026-11-19', execution: 'meetings-before', rows: 100 }],
+    }),
+  });
+  return found;
+}
+
+test.each<[screen: string, code: number, command: string]>([
+  ['list', 0, 'list'],
+  ['show-published', 0, 'show leads-night'],
+  ['show-quarantined', 0, 'show meetings-night'],
+  ['show-waiting', 0, 'show customers-night'],
+  ['follow-failure', 1, 'follow contacts-night'],
+  ['logs', 0, 'logs leads-night'],
+  ['start', 0, 'start leads contacts'],
+  ['start-wait', 0, 'start leads --wait'],
+  ['retry', 0, 'retry contacts-night'],
+  ['release', 0, 'release meetings-night --reason Holidays'],
+  ['stop', 0, 'stop customers-night --yes'],
+  ['backfill', 0, 'backfill leads --from 2026-11-18 --to 2026-11-20 --same-data --dry-run'],
+  ['pause', 0, 'pause leads'],
+  ['resume', 0, 'resume leads'],
+  ['plan', 0, 'plan leads --date 2026-03-05 --configuration config/example.json'],
+])('prints the screen %s', async (name, code, command) => {
+  const result = await expectScreen(name, await aNight(), ...command.split(' '), '--deployment', 'test');
+
+  expect(result.code, result.stderr).toBe(code);
 });

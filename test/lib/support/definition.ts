@@ -14,11 +14,6 @@ export function stateOf(definition: Definition, id: string): State {
   return state;
 }
 
-/** Ids of all states of a type, in the order of the definition. */
-export function statesOfType(definition: Definition, type: State['Type']): string[] {
-  return Object.keys(definition.States).filter((id) => stateOf(definition, id).Type === type);
-}
-
 export function successors(state: State): string[] {
   const targets = [state.Next, state.Default, ...(state.Choices ?? []), ...(state.Catch ?? [])];
   return targets.flatMap((target) => (typeof target === 'object' ? [target.Next] : target ? [target] : []));
