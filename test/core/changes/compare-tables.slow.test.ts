@@ -1,18 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/runs.ts';
 import { placeForTables, rowsIn } from '../table/support.ts';
-import { judged, NAMES, putFeed, putTexts, type Row } from './support.ts';
+import { IDENTITY, judged, NAMES, putFeed, putTexts, type Row } from './support.ts';
 
-const { dir } = await placeForTables();
+const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
+
+const compare = (of: { key?: readonly string[]; ignore?: readonly string[] } = {}, limits: object = {}) =>
+  putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'], ...of }, limits);
 
 async function feedBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
   await putTexts(paths.before, NAMES, before);
   await putTexts(paths.after, NAMES, after);
-  return putFeed(paths.feed, { before: paths.before, after: paths.after, key, ignore });
+  return compare({ key, ignore });
 }
 
 /** Rows of four values; those that a text lacks are missing. */
@@ -68,27 +71,16 @@ test('writes exactly the rows that differ, and rows with one key as updates, for
   );
 });
 
-test('writes the same bytes with any memory limit, and the same rows for columns in another order', async () => {
+test('writes the same bytes with any memory limit', async () => {
   const many = (from: number) =>
     Array.from({ length: 500 }, (_, at): Row => [at % 50 === 0 ? '' : `${at}`, `${at % from}`, 'x'.repeat(at), null]);
   const bytes: string[] = [];
   for (const bufferMB of [157, 911, 1654]) {
     await feedBetween(many(7), many(8).toReversed(), ['a']);
-    await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, { bufferMB });
+    await compare({}, { bufferMB });
     bytes.push(readFileSync(paths.feed).toString('base64'));
   }
   expect(new Set(bytes).size).toBe(1);
-
-  const inOrder = await rowsIn(paths.feed);
-  await putTexts(
-    paths.after,
-    NAMES.toReversed(),
-    many(8)
-      .toReversed()
-      .map((row) => row.toReversed()),
-  );
-  await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] });
-  expect(await rowsIn(paths.feed)).toEqual(inOrder);
 });
 
 test('writes rows without a key or with a duplicate key as delete and insert, and counts them', async () => {
@@ -135,4 +127,64 @@ test('counts a duplicate key as gone once, when no row has it anymore', async ()
   const { changes, counts } = await changesBetween(before, after, ['a']);
   expect(changes.filter(([type]) => type === 'delete')).toHaveLength(6);
   expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 6 });
+});
+
+/** Two tables with the given number of rows and one difference, written by DuckDB and read by another library. */
+async function putMany(rows: number, text: string, key = "'key ' || i") {
+  for (const [path, from] of [
+    ['before', 0],
+    ['after', 1],
+  ] as const) {
+    const row = `SELECT ${key} AS a, ${text} AS b, '' AS c, NULL::VARCHAR AS d, i FROM range(${from}, ${rows} + ${from}) t(i)`;
+    await duckDb.rows(
+      `COPY (SELECT * EXCLUDE (i) FROM (${row}) ORDER BY i ${from ? 'DESC' : ''}) TO '${paths[path]}' (FORMAT parquet, ROW_GROUP_SIZE 2048${IDENTITY})`,
+    );
+  }
+}
+
+const changes = (count: number) => ({ kind: 'changes', inserts: count, deletes: count, updates: 0 });
+
+test('compares tables with small files and large rows', async () => {
+  await putMany(9000, "repeat('x', 16384)");
+  expect(await compare()).toMatchObject(changes(1));
+});
+
+test('compares rows that all have the same key, with little memory', async () => {
+  await putMany(150_000, "'name ' || i", "'x'");
+  const counts = { keys: 1, gone: 0, unmatched: 300_000, rows: 150_000 };
+  expect(await compare({}, { bufferMB: 157 })).toEqual({ of: 'keys', ...counts, ...changes(1) });
+});
+
+test('a feed contains exactly the rows that differ, even if rows spill to disk', async () => {
+  await putMany(150_000, "lpad(i::VARCHAR, 100, 'x')");
+  const limits = { bufferMB: 30 };
+
+  await expect(compare({}, { ...limits, diskBytes: 64 * 1024 })).rejects.toMatchObject({ kind: 'disk' });
+  expect(await compare({}, limits)).toMatchObject(changes(1));
+  const { taken, gone, added, come } = await judged(paths);
+  expect([taken, added]).toEqual([gone, come]);
+});
+
+test('compares tables of 1,000 columns', async () => {
+  const names = Array.from({ length: 1000 }, (_, at) => `c${at}`);
+  const rows = (changed: number) =>
+    Array.from({ length: 300 }, (_, at) =>
+      names.map((_, column) => `${at}${at === changed && column === 999 ? '!' : ''}`),
+    );
+  await putTexts(paths.before, names, rows(-1));
+  await putTexts(paths.after, names, rows(7));
+  const written = await compare({ key: ['c0'] });
+  expect(written).toMatchObject({ inserts: 0, deletes: 0, updates: 1 });
+});
+
+test('the error for a damaged table contains no value of a row', async () => {
+  await putTexts(paths.before, NAMES, [['secret-1', 'secret-2', 'secret-3', 'secret-4']]);
+  const whole = readFileSync(paths.before);
+  // The footer at its end is intact; the rows are not.
+  writeFileSync(paths.after, Buffer.concat([Buffer.alloc(40, 'secret'), whole.subarray(40)]));
+
+  const refused = await compare().catch((error: Error) => error);
+
+  expect(refused).toMatchObject({ kind: expect.stringMatching(/^[A-Z][A-Za-z ]+ Error$/) });
+  expect(JSON.stringify(refused, Object.getOwnPropertyNames(refused))).not.toMatch(/secret-|\.parquet/);
 });
