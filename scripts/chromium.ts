@@ -93,7 +93,6 @@ async function connectTo(url: string) {
     for (const answer of waiting) answer.reject(new Error('Chromium ended.'));
   });
   await opened.promise;
-  /** Sends a command of the DevTools protocol to the page. */
   const send = async (method: string, params: object = {}) => {
     if (socket.readyState !== WebSocket.OPEN) throw new Error('Chromium ended.');
     const answer = Promise.withResolvers<Message['result']>();

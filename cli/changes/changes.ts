@@ -18,14 +18,12 @@ import { countText } from '../support/text.ts';
  * It can release a stopped feed. It reads no rows: docs/recipes has queries for rows.
  */
 
-/** The JSON document of `changes`. */
 export const changesSchema = z.object({
   entity: entitySchema,
   feeds: z.array(feedRecordSchema).check(z.describe('Records of the feeds, in the order of the chain.')),
   stopped: z.nullable(stoppedSchema).check(z.describe('A mass deletion that was stopped.')),
   release: z.nullable(z.string()).check(z.describe('The reason of the person who released the next feed.')),
 });
-type ChangesDocument = z.infer<typeof changesSchema>;
 
 interface ChangesOptions extends TargetOptions {
   since?: number;
@@ -50,7 +48,7 @@ export async function changes(entity: Entity, options: ChangesOptions): Promise<
   if (gap !== undefined) printErr(gap);
   if (options.json) {
     const { stopped, release } = head;
-    return printJson({ entity, feeds, stopped, release } satisfies ChangesDocument);
+    return printJson({ entity, feeds, stopped, release } satisfies z.infer<typeof changesSchema>);
   }
   printOut(feeds.length > 0 ? feeds.map(feedText).join('\n') : noFeedText(entity, head, since));
   for (const line of stopText(entity, head, options)) printErr(line);

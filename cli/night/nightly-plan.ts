@@ -52,14 +52,14 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: 
   const request = resolveDates(buildRequest({ entity }, configured, crm, []), { date, timeZone });
   const comes = configured.enabled && rule !== 'paused' && rule !== 'withoutRule';
   const starts = comes ? nextStarts(timingOf(deployment, entity), new Date(), STARTS) : [];
-  const withZone = (at: Date) => localText(timeZone, at);
   return {
     entity,
     date,
     /** The body of the request, with the columns of its plan: `"all"`, a list, or those that are left out. */
     request: { ...request, columns: planFor(configured, { entity }).columns },
     /** The next starts; empty if the rule is off, `null` if the schedule does not determine them. */
-    nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
+    nextStarts:
+      starts?.map(({ at, date }) => ({ date, local: localText(timeZone, at), utc: at.toISOString() })) ?? null,
     rule,
     /** The conditions that a file must meet before it is published. */
     guards: configured.guards,
@@ -89,14 +89,11 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
   ].join('\n');
 }
 
-/** The body of the request. A run learns the columns of the CRM when it starts, so words stand in their place. */
+/** The body of the request. A run learns the columns of the CRM when it starts, so a text stands for their list. */
 function bodyText({ columns, ...request }: PlannedRun['request']): string {
   const except = typeof columns === 'object' && 'except' in columns ? ` except ${columns.except.join(', ')}` : '';
   const listed = Array.isArray(columns) ? columns : `all that the CRM lists${except}`;
-  return JSON.stringify({ columns: listed, ...request }, undefined, 2).replace(
-    /^ {2}"columns": "(.*)"/m,
-    '  "columns": [$1]',
-  );
+  return JSON.stringify({ columns: listed, ...request }, undefined, 2);
 }
 
 function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: string, place: PlanOptions): string[] {

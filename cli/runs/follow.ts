@@ -80,7 +80,6 @@ function failedText(run: Run, options: TargetOptions): string {
 interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
-  /** @param entered the state that the run entered last */
   onProgress?: (status: string, entered: EnteredState, seconds: number) => void;
   /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;

@@ -11,7 +11,7 @@ import { createPublished } from './published-runs.ts';
 import { type Execution, outcomeText, outcomeWord, type Run, toneOf } from './run.ts';
 
 /** Runs the command `list`, which changes nothing. */
-export async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
+export async function list(entities: Entity[] = [], options: Chosen & { json?: boolean }): Promise<void> {
   const target = await connect(options);
   const runs = await listRuns(target, { ...options, entities, warn: printErr });
   if (options.json) return printJson({ runs });
@@ -20,7 +20,6 @@ export async function list(entities: Entity[] = [], options: ListOptions): Promi
 }
 
 type Chosen = TargetOptions & Pick<Wanted, 'since' | 'failed' | 'running'>;
-type ListOptions = Chosen & { json?: boolean };
 
 /** The runs as a table on a terminal, or as one line each elsewhere. */
 export function runsText(runs: Run[], stream: { isTTY?: boolean }, chosen: Chosen): string {

@@ -126,7 +126,6 @@ const CLASSES = {
   ec2: () => sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client,
 };
 
-/** The clients of the AWS services that commands use. */
 export type Clients = { [Name in keyof typeof CLASSES]: InstanceType<ReturnType<(typeof CLASSES)[Name]>> };
 
 /** Loads and creates each client at its first use: a command needs two or three, and loading all takes too long. */

@@ -9,7 +9,6 @@ import { tableOfKey } from '../../core/table/stored-table.ts';
 import type { Target } from '../support/target.ts';
 import { countText } from '../support/text.ts';
 
-/** A table, a feed or a copy of a table. */
 export interface DerivedObject {
   entity: Entity;
   kind: 'table' | 'feed' | 'copy';
