@@ -37,20 +37,6 @@ test.each([
   expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
 });
 
-test('only the first occurrence of a repeated local time has a slot', () => {
-  const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
-
-  expect(slot(settings, '2026-10-24T22:30:00Z')).toBe('2026-10-25 by 2026-10-24T22:30');
-  expect(slot(settings, '2026-10-24T23:30:00Z')).toBeUndefined();
-});
-
-test('a midnight that does not exist is 01:00 of the date that begins', () => {
-  const settings = { timeZone: 'America/Santiago', nightly: { at: '00:00' } };
-
-  expect(slot(settings, '2026-09-06T04:00:00Z')).toBe('2026-09-06 by 2026-09-06T04:00');
-  expect(slot(settings, '2026-09-06T03:00:00Z')).toBeUndefined();
-});
-
 test.each([
   ['on time', '2026-11-20T01:00:00Z', '2026-11-20 by 2026-11-20T01:00'],
   ['a minute late', '2026-11-20T01:01:00Z', '2026-11-20 by 2026-11-20T01:00'],
@@ -83,13 +69,6 @@ test.each([
     expect(new Set(slots)).toEqual(new Set([expected]));
   },
 );
-
-test('in Lord Howe, the other start of the rule has no slot, even if it is a few seconds late', () => {
-  const settings = { timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } };
-
-  for (const event of ['2026-11-19T15:30:00Z', '2026-11-19T15:30:41Z', '2026-07-19T15:00:00Z', '2026-07-19T15:00:41Z'])
-    expect(slot(settings, event)).toBeUndefined();
-});
 
 test('an entity with its own schedule has one slot per minute', () => {
   const settings = { entities: { leads: { schedule: 'rate(1 minute)' } } };
