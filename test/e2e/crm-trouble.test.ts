@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { verifyPublished } from '../../cli/data/stored-file.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { once } from '../../core/step/step.ts';
@@ -33,18 +32,13 @@ async function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[]): Pr
   return ended;
 }
 
-async function manifestOf(report: Run) {
-  expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
-  return verifyPublished(system.target, report);
-}
-
 const REFUSED = { status: 401 };
 const TOO_MANY = { status: 429, headers: { 'retry-after': '2' } };
 
 /** One run of contacts whose token the CRM refuses at its first status request. */
 const refusedToken = once(async () => {
   // The first function that uses a grant refreshes it.
-  await manifestOf(await runWith('contacts', []));
+  await system.manifestOf(await runWith('contacts', []));
   const before = await storedTokens(system);
   const refreshes = refreshCounter();
   const report = await runWith('contacts', [{ path: 'status', calls: [1], answer: REFUSED }]);
@@ -77,14 +71,14 @@ const everything = once(async () => {
   ];
   const invalid = await system.runRaw({});
   // The local cloud may write the last log lines of a call only with the next call.
-  for (const report of [...published, await system.run('meetings')]) await manifestOf(report);
+  for (const report of [...published, await system.run('meetings')]) await system.manifestOf(report);
   return { failed, invalid };
 });
 
 it('a run refreshes a refused token once, stores the new one and continues', async () => {
   const { report, refreshes, before, after } = await refusedToken();
 
-  await manifestOf(report);
+  await system.manifestOf(report);
   expect(after.refreshToken).not.toBe(before.refreshToken);
   expect(refreshes).toBe(1);
 });
@@ -93,11 +87,11 @@ it('a run refreshes a refused token once, stores the new one and continues', asy
 it('a run refreshes at its first call and at the link of its file if the token is refused', async () => {
   system.sandbox.expireAccessTokens();
   const first = refreshCounter();
-  await manifestOf(await runWith('agent-numbers', []));
+  await system.manifestOf(await runWith('agent-numbers', []));
   expect(first()).toBeGreaterThan(0);
 
   const second = refreshCounter();
-  await manifestOf(await runWith('agent-numbers', [{ path: 'download', calls: [1], answer: REFUSED }]));
+  await system.manifestOf(await runWith('agent-numbers', [{ path: 'download', calls: [1], answer: REFUSED }]));
   expect(second()).toBeGreaterThan(0);
 });
 
@@ -171,7 +165,7 @@ it('the upload of a file in parts continues in the next invocation, and restarts
     settings.bytes = null;
   });
 
-  const manifest = await manifestOf(report);
+  const manifest = await system.manifestOf(report);
   expect(manifest.file).toMatchObject({ restarts: 1 });
   const states = await statesOf(system.target, report.executionArn ?? '');
   const waited = states.filter(({ name, state }) => name === 'WaitBeforeCheck' && state?.outcome === 'NOT_READY');

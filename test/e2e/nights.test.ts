@@ -8,7 +8,6 @@ import {
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListExecutionsCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { Run } from '../../cli/runs/run.ts';
@@ -38,11 +37,6 @@ beforeAll(async () => {
 
 afterAll(() => system?.close());
 
-async function manifestOf(report: Run) {
-  expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
-  return verifyPublished(system.target, report);
-}
-
 describe('a night without trouble', () => {
   it('publishes all seven entities, each readable through pointer, manifest and file', async () => {
     // Two at a time: each run at once would start functions of its own. `start.slow.test.ts` runs all seven at once.
@@ -54,14 +48,14 @@ describe('a night without trouble', () => {
     await Promise.all([inTurn(), inTurn()]);
 
     for (const report of reports) {
-      const manifest = await manifestOf(report);
+      const manifest = await system.manifestOf(report);
       expect(manifest.file).toMatchObject({ rows: 240, header: manifest.run.request.columns });
       expect(manifest.warnings).toEqual([]);
     }
     expect(system.sandbox.ledger.violations()).toEqual([]);
 
     // Meetings start every few hours here, so they belong to no night.
-    const { date } = (await manifestOf(reports[0] as Run)).run;
+    const { date } = (await system.manifestOf(reports[0] as Run)).run;
     const night = await createManifests(system.target).night(date);
     const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
     const ofNight = reports.filter((_, index) => ENTITIES[index] !== 'meetings');
@@ -114,7 +108,7 @@ it('the run that the rule of an entity starts is published', async () => {
     return executions.find(({ name }) => isRuleName(name ?? ''))?.executionArn;
   };
   const executionArn = await eventually(byRule, { everyMs: 200 });
-  const manifest = await manifestOf(await followRun(sfn, executionArn, { everyMs: 200 }));
+  const manifest = await system.manifestOf(await followRun(sfn, executionArn, { everyMs: 200 }));
   expect(manifest.run.entity).toBe('meetings');
 });
 

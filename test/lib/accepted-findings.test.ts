@@ -7,8 +7,8 @@ import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.t
 import type { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
-import { rightsIn } from './support/rights.ts';
 import { stackOf } from './support/stack.ts';
+import { rightsIn } from './support/template.ts';
 
 /** The findings of the check: "rule path", sorted. */
 function findings(stack: ExportStack): string[] {

@@ -4,7 +4,7 @@ import { textTable } from '../../cli/support/text.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
-import { rightsIn } from './support/rights.ts';
+import { rightsIn } from './support/template.ts';
 
 /** All policies of a deployment with every option. `test/permissions` shows what they allow and refuse. */
 

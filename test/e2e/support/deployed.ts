@@ -14,12 +14,14 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { ZipFile } from 'yazl';
 import * as z from 'zod';
 import { authorize } from '../../../cli/access/authorize.ts';
+import { verifyPublished } from '../../../cli/data/stored-file.ts';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
+import type { Run } from '../../../cli/runs/run.ts';
 import { clientSettings, connect, type Target } from '../../../cli/support/target.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
@@ -126,6 +128,11 @@ export async function deployForTests(
         const start = { stateMachineArn: target.StateMachineArn, name: `raw-${randomUUID()}` };
         const started = await target.sfn.send(new StartExecutionCommand({ ...start, input: JSON.stringify(json) }));
         return followRun(target.sfn, started.executionArn ?? '', { everyMs: 200 });
+      },
+      /** The manifest of a run that succeeded, which its files, pointers and bytes agree with. */
+      manifestOf: (run: Run) => {
+        expect(`${run.status} ${run.error} ${run.cause}`).toBe('SUCCEEDED null null');
+        return verifyPublished(target, run);
       },
       authorize: authorizeAgain,
       destroy: () => destroyStack(cloud.endpoint, stack),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fullDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
-import { rightsIn } from '../support/rights.ts';
-import { allOf } from '../support/template.ts';
+import { allOf, rightsIn } from '../support/template.ts';
 
 const without = synthesise(fullDeployment());
 const within = synthesise(fullDeployment({ network: NETWORK }));
