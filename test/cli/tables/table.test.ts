@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
-import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { describe, expect, test } from 'vitest';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
 import { expectResults } from '../../support/screen.ts';
-import { awsWithTarget } from '../support/cloud/cloud.ts';
+import { type Answers, refused } from '../support/cloud/answers.ts';
+import { aws, awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
 import type { CliResult } from '../support/run-cli.ts';
@@ -109,4 +112,149 @@ test('table, retry, show and follow describe a published run without its table, 
     ['follow of a written table', await later('follow', written.name)],
     ['follow of a superseded table', await later('follow', superseded.name)],
   ]);
+});
+
+/** `table ENTITY --outdated`: rewrites every table with outdated settings, one run for each date. */
+
+const leads = { tables: { hash: ['id'] } };
+const TODAY = settingsDigest(deployment({ entities: { leads } }).entities.leads);
+const keyOf = (date: string, version = '') => `tables/${version}entity=leads/date=${date}/leads.parquet`;
+
+type Ended = Omit<Execution, 'name' | 'input'>;
+
+const rewritten: Ended = {
+  status: 'SUCCEEDED',
+  start: '2026-11-30T01:00:00.000Z',
+  stop: '2026-11-30T01:00:05.000Z',
+  output: JSON.stringify(
+    newState({}, {
+      outcome: 'WRITTEN',
+      table: { run: 'r', date: '2026-11-20', key: 'k', rows: 1, bytes: 2, warnings: [] },
+    } as Partial<RunState>),
+  ),
+};
+const failed: Ended = {
+  ...rewritten,
+  status: 'FAILED',
+  error: 'TableNotWritten',
+  cause: 'A key is missing.',
+  output: '',
+};
+const overtaken: Ended = { ...rewritten, output: JSON.stringify(newState({}, { outcome: 'SUPERSEDED' })) };
+
+/** A cloud with tables by date and digest; '' for a table of an earlier release. */
+async function withTables(
+  tables: Record<string, string>,
+  onStart: () => Ended = () => rewritten,
+  version = 1,
+  answers: Answers = {},
+) {
+  const entities = { leads: { tables: { ...leads.tables, version } } };
+  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions([], { onStart }), answers);
+  for (const [date, digest] of Object.entries(tables)) {
+    cloud.publish({ date, execution: `leads-${date}`, pointers: ['date', 'latest'] });
+    cloud.objects.set(keyOf(date), Buffer.from('PAR1'));
+    if (digest !== '') cloud.metadata.set(keyOf(date), { settings: digest });
+  }
+  return { ...cloud, cli: (...args: string[]) => cloud.cli('table', ...args) };
+}
+
+const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20': '' };
+
+/** Runs that write the table of a date of `MIXED`. */
+const runsFor = (...dates: string[]) => dates.map((date) => ({ entity: 'leads', table: { run: `leads-${date}` } }));
+
+test('writes tables of other settings or earlier releases again, but no current tables, and lists them', async () => {
+  const results: [string, CliResult][] = [];
+  const mixed = await withTables(MIXED);
+  results.push(['a dry run', await mixed.cli('leads', '--outdated', '--dry-run')]);
+  expect(mixed.started).toEqual([]);
+  results.push(['tables of other settings and of an earlier release', await mixed.cli('leads', '--outdated')]);
+  expect(mixed.started).toEqual(runsFor('2026-11-18', '2026-11-20'));
+  const current = await withTables({ '2026-11-19': TODAY });
+  results.push(['all tables are current', await current.cli('leads', '--outdated')]);
+  results.push(['an entity without tables', await current.cli('contacts', '--outdated')]);
+  expect(current.started).toEqual([]);
+
+  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0, 2]);
+  await expectResults('table-outdated', results);
+});
+
+test('names each table that is not written, writes the others, and exits with 1', async () => {
+  const earlier = await withTables(MIXED);
+  earlier.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
+  const results: [string, CliResult][] = [['of an earlier release', await earlier.cli('leads', '--outdated')]];
+  expect(earlier.started).toEqual(runsFor('2026-11-20'));
+  for (const [what, end] of [
+    ['failed', failed],
+    ['superseded by another run', overtaken],
+  ] as const) {
+    const ends = [end, rewritten];
+    const { cli, started } = await withTables(MIXED, () => ends.shift() ?? rewritten);
+    results.push([what, await cli('leads', '--outdated')]);
+    expect(started).toHaveLength(2);
+  }
+
+  expect(results.map(([, { code }]) => code)).toEqual([1, 1, 1]);
+  await expectResults('table-not-written', results);
+});
+
+describe('what no run can write again is removed', () => {
+  const folder = (date: string) => `changes/entity=leads/date=${date}/run=leads-${date}/`;
+  const objectsOf = (date: string) => [
+    `${folder(date)}_feed.json`,
+    `${folder(date)}changes.parquet`,
+    `changes/entity=leads/base/run=leads-${date}.parquet`,
+  ];
+  const others = ['2026-11-18', '2026-11-19'].flatMap(objectsOf);
+  const ofToday = objectsOf('2026-11-20');
+  const HEAD = 'changes/entity=leads/head.json';
+  const OF_CONTACTS = 'changes/entity=contacts/base/run=contacts-1.parquet';
+  const withFeeds = async () => {
+    const world = await withTables({ '2026-11-18': 'b'.repeat(16), '2026-11-20': TODAY });
+    for (const key of [...others, ...ofToday, HEAD, OF_CONTACTS]) world.objects.set(key, Buffer.from('PAR1'));
+    for (const key of ofToday) world.metadata.set(key, { settings: TODAY });
+    return world;
+  };
+  const changesIn = (objects: Map<string, Buffer>) => [...objects.keys()].filter((key) => key.startsWith('changes/'));
+
+  test('feeds and copied tables of other settings, and copies of an entity without tables, but not the head', async () => {
+    const { cli, started, objects } = await withFeeds();
+    const results: [string, CliResult][] = [['a dry run', await cli('leads', '--outdated', '--dry-run')]];
+    expect([started, changesIn(objects).length]).toEqual([[], others.length + ofToday.length + 2]);
+    results.push(['feeds and a table', await cli('leads', '--outdated')]);
+    expect(started).toEqual(runsFor('2026-11-18'));
+    expect(changesIn(objects)).toEqual([...ofToday, HEAD, OF_CONTACTS]);
+    results.push(['an entity without tables', await cli('contacts', '--outdated')]);
+    expect(changesIn(objects)).toEqual([...ofToday, HEAD]);
+
+    expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0]);
+    await expectResults('table-removed', results);
+  });
+
+  test('a table of an earlier table version, or whose date has no published file any more', async () => {
+    const version2 = await withTables({}, undefined, 2);
+    version2.publish({ date: '2026-11-18', execution: 'leads-2026-11-18', pointers: ['date', 'latest'] });
+    version2.objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
+    expect(await version2.cli('leads', '--outdated')).toMatchObject({ code: 0 });
+    expect([version2.started, version2.objects.has(keyOf('2026-11-18'))]).toEqual([[], false]);
+
+    const { cli, started, objects } = await withTables(MIXED);
+    objects.delete('published/entity=leads/date=2026-11-18.json');
+    await cli('leads', '--outdated', '--dry-run');
+    expect(objects.has(keyOf('2026-11-18'))).toBe(true);
+    expect(await cli('leads', '--outdated')).toMatchObject({ code: 0 });
+    expect(objects.has(keyOf('2026-11-18'))).toBe(false);
+    expect(started).toEqual(runsFor('2026-11-20'));
+  });
+
+  test('nothing, and no execution starts, without the right to delete', async () => {
+    const { cli, started, objects } = await withTables({ '2026-11-18': '' }, undefined, 1, {
+      DeleteObject: refused('AccessDenied', 'no', { status: 403 }),
+    });
+    objects.set(others.at(-1) ?? '', Buffer.from('PAR1'));
+
+    expect(await cli('leads', '--outdated')).toMatchObject({ code: 3, stdout: '' });
+    expect(started).toEqual([]);
+  });
 });
