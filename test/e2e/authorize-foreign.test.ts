@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import Provider from 'oidc-provider';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { authorize } from '../../cli/access/authorize.ts';
+import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { deployment } from '../support/builders.ts';
 import { portOf } from '../support/loopback.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
@@ -77,18 +78,6 @@ function person() {
   };
 }
 
-async function refreshAt(issuer: string, refreshToken: string) {
-  const pair = [CLIENT.clientId, CLIENT.clientSecret].map((text) =>
-    new URLSearchParams({ _: text }).toString().slice(2),
-  );
-  const response = await fetch(`${issuer}/oauth/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken }),
-  });
-  return { status: response.status, body: await response.json() };
-}
-
 test('stores a grant of oidc-provider, refreshes it, and replaces it after an old token was reused', async () => {
   const issuer = await foreignServer();
   const { crm } = deployment({ crm: { authUrl: issuer } });
@@ -111,7 +100,9 @@ test('stores a grant of oidc-provider, refreshes it, and replaces it after an ol
   expect(second.accessToken).toBe(accessToken);
   expect(second.refreshToken).not.toBe(first.refreshToken);
 
-  expect(await refreshAt(issuer, first.refreshToken)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  const reused = { grant_type: 'refresh_token', refresh_token: first.refreshToken } as const;
+  const call = { crm, client: CLIENT, grant: reused, scope: '', timeoutMs: 10_000, now: () => new Date() };
+  expect(await callTokenEndpoint(call)).toMatchObject({ status: 400, code: 'invalid_grant' });
   // The server revokes all tokens of the grant. A person has to consent again, which replaces the dead token set.
   await expect(functionAt(places, crm)({ rejected: accessToken })).rejects.toMatchObject({
     name: 'ReauthorizationRequired',
