@@ -215,7 +215,6 @@ describe('at noon UTC of 2026-11-20', () => {
       ['a disabled entity', awsWithTarget(off), 'start', '--all'],
       ['a disabled entity by its name', awsWithTarget(off), 'start', 'contacts'],
       ['only disabled entities', awsWithTarget(configured({ entities: none })), 'start', '--all'],
-      ['pause of one', awsWithTarget(RULES_ON), 'pause', 'leads'],
       ['resume with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', 'leads', 'contacts'],
       ['resume of all, with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', '--all'],
       ['resume of a paused rule', awsWithTarget(PAUSED), 'resume', 'leads'],
