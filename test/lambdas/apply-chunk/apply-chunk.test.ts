@@ -62,13 +62,10 @@ describe('the result of a line that is answered', () => {
   test.each<[name: string, replies: (Reply | (() => Response))[], expected: unknown[]]>([
     ['204 each time, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
     ['204, then 200', [204, 200], ['APPLIED', 200, 2, null]],
-    ['400', [400], ['REJECTED', 400, 1, 'CrmRejectedRequest']],
     ['422 with a text about a value that sounds busy', [sounding], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
     ['500 each time', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
     ['404 after a 502, which may have had an effect', [502, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
-    ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
-    ['423, then applied', [423, 200], ['APPLIED', 200, 2, null]],
     ['423 each time', Array(8).fill(423), ['FAILED', 423, 8, 'CrmBusy']],
     ['429 each time', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
     ['nothing each time', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
@@ -85,7 +82,6 @@ describe('the result of a line that is answered', () => {
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
     ['404 and a web page, which is of no customer', [page], ['FAILED', 404, 1, 'ConfigInvalid']],
     ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
-    ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'CrmBusy']],
   ])('%s', async (_, replies, expected) => {
     const { store, invoke } = chunkWorld(1, (__, nth) => {
       const reply = replies[nth - 1] ?? 599;
