@@ -229,15 +229,11 @@ export function resultsIn(store: FakeBucket, chunk = 1): ResultLine[] {
   return parts.flatMap((key) => parsePart(store.text(key) ?? '').results);
 }
 
-/** The final result of each line in the summary of the batch; `othersEnd` runs while the summary waits. */
-export async function summarised(
-  { store, state }: { store: FakeBucket; state: BatchState },
-  othersEnd: () => Promise<unknown> = async () => undefined,
-): Promise<ResultLine[]> {
+/** The final result of each line in the summary of the batch. */
+export async function summarised({ store, state }: { store: FakeBucket; state: BatchState }): Promise<ResultLine[]> {
   const summary = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...sleepingDeps(), store }));
   let { awaited, failure } = await summary({ ...state, chunk: null }, lambdaContext());
   // The summary waits for the longest duration of a function.
-  if (awaited) await othersEnd();
   if (awaited) ({ failure } = await summary({ ...state, chunk: null, awaited }, lambdaContext()));
   const result = store.text(KEYS.result);
   if (result === undefined) throw new Error(`no result: ${failure?.cause}`);

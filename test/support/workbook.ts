@@ -54,13 +54,12 @@ export function smallWorkbook(rows: (string | number)[][]): Buffer {
   });
 }
 
-/** The file entry in the manifest of a published workbook. @param headerless as `columns.header: "none"` */
+/** The file entry in the manifest of a published workbook. */
 export async function workbookFile(
   bytes: Buffer,
   columns: string[],
-  headerless = false,
 ): Promise<Pick<Manifest['file'], 'format' | 'header' | 'content' | 'rows'>> {
-  const { header, content, rows } = await readSheet(sourceOf(bytes), columns, { headerless });
+  const { header, content, rows } = await readSheet(sourceOf(bytes), columns);
   return { format: 'xlsx', header, content, rows };
 }
 

@@ -7,7 +7,7 @@ import { placeForTables, putTable, rowsIn } from './support.ts';
 
 /** Tables of spreadsheets: the facts of their content locate their records. */
 
-const { path, rowsOf, tableOf } = await placeForTables();
+const { path, rowsOf } = await placeForTables();
 const COLUMNS = ['id', 'name', 'born', 'seen', 'sum'];
 
 const DAY = { xml: '<c s="1"><v>46348</v></c>' };
@@ -40,19 +40,5 @@ describe('a spreadsheet', () => {
 
     expect((await rowsIn(path)).map(({ born }) => born !== null)).toEqual([true, true]);
     expect(readFileSync(path).includes(CANARY)).toBe(false);
-  });
-
-  test('without a header by its setting has all its rows under the requested columns', async () => {
-    const content = smallWorkbook([
-      ['1', 'Ann'],
-      ['2', 'Bob'],
-    ]);
-    const file = await workbookFile(content, ['id', 'name'], true);
-
-    expect(file).toMatchObject({ header: null, content: { headed: false } });
-    expect((await tableOf({ content, file })).rows).toEqual([
-      ['1', 'Ann'],
-      ['2', 'Bob'],
-    ]);
   });
 });

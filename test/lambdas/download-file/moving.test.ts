@@ -6,7 +6,7 @@ import { at } from '../../support/deps.ts';
 import { asked, cutInThirdPart, downloadSuite, goingOn, linkTo } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
-import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
+import { type Behaviour, EXPIRED } from '../../support/origin/origin.ts';
 import type { OriginScript } from '../../support/origin/types.ts';
 import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../../support/strict-store/types.ts';
@@ -129,14 +129,6 @@ describe('trouble that may pass', () => {
 
     expect(error).toMatchObject({ name });
     expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
-  });
-
-  test('waits as long as Retry-After of the file server asks', async () => {
-    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
-
-    const answer = await downloadFile(runState(), servers.depsFor(file));
-
-    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
   });
 
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
