@@ -70,6 +70,13 @@ test.each([
   },
 );
 
+test('in Lord Howe, the other start of the rule has no slot, even if it is a few seconds late', () => {
+  const settings = { timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } };
+
+  for (const event of ['2026-11-19T15:30:00Z', '2026-11-19T15:30:41Z', '2026-07-19T15:00:00Z', '2026-07-19T15:00:41Z'])
+    expect(slot(settings, event)).toBeUndefined();
+});
+
 test('an entity with its own schedule has one slot per minute', () => {
   const settings = { entities: { leads: { schedule: 'rate(1 minute)' } } };
 
