@@ -79,9 +79,8 @@ export class Simulation {
     return createGetAccessToken({ ...mortal, ...change?.(mortal) });
   }
 
-  clients(count: number, options?: ClientOptions | ((index: number) => ClientOptions)): GetAccessToken[] {
-    const of = typeof options === 'function' ? options : () => options ?? {};
-    return Array.from({ length: count }, (_, index) => this.client(of(index)));
+  clients(count: number, options?: ClientOptions): GetAccessToken[] {
+    return Array.from({ length: count }, () => this.client(options));
   }
 
   /** Makes all clients ask at once. Returns every answer or error. */
