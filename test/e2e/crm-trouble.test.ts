@@ -33,7 +33,7 @@ async function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[]): Pr
 }
 
 const REFUSED = { status: 401 };
-const TOO_MANY = { status: 429, headers: { 'retry-after': '2' } };
+const TOO_MANY = { status: 429, headers: { 'retry-after': '1' } };
 
 /** One run of contacts whose token the CRM refuses at its first status request. */
 const refusedToken = once(async () => {

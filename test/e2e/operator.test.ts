@@ -25,7 +25,6 @@ afterEach(() => {
 
 const cli = (...args: string[]) => runCli(...args, ...system.place);
 
-/** The only document that `--json` prints. */
 async function documentOf(...args: string[]) {
   const { code, stdout, stderr } = await cli(...args, '--json');
   expect(stdout.trimEnd().split('\n'), stderr).toHaveLength(1);
