@@ -99,6 +99,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   return [...(isUsual ? usual : others).flatMap(({ objects }) => objects), ...about.flatMap(errorsAbout)];
 }
 
+/** Keeps what objects say about the failure of the call. Their ids are not those of the record. */
 function errorsAbout({ objects }: { objects: Level[] }): Level[] {
   const isKept = ([key, value]: Level['entries'][number]) =>
     OF_FAILURE.test(key) && !key.endsWith('id') && (typeof value !== 'object' || /^errors?$/.test(key));
@@ -124,12 +125,12 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
 const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized|unsuccessful)$)/i;
 const SUCCESS_KEY = /^(?:ok|status|(?:is)?success(?:ful)?)$/;
-/** What keys and values of a body without a record say. The first row that matches counts. */
+/** What a body without a record says about the call, by its keys and values. The first row that matches counts. */
 const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 'failed'][] = [
   [/^(?:outcome|re(?:sponse|sult|turn)(?:code|status)|result|status)$/, worded(FAILED), 'failed'],
   [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
   [SUCCESS_KEY, worded(/^(?:true|1|ok|success\w*)$/i), 'done'],
-  // A word for an error counts although the status of the answer, 200, is repeated next to it.
+  // Some services repeat the status 200 in the body of an answer that contains an error code.
   [/^errorcode$/, (value) => isError(value) && /^(?!.*(?<!un)success).*[a-z]{3}/i.test(String(value)), 'failed'],
   // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
   [/code$|^err(?:or)?(?:no|number)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
@@ -147,7 +148,7 @@ function isFailedEnvelope(level: Level, sent: SentFields): boolean {
   return SAYINGS.find(isSaid)?.[2] === 'failed';
 }
 
-/** Whether a word such as `failed` in an object, or in an object inside that describes the call, may be a value of a record. */
+/** Whether an object may be a record. In a record, a word such as `failed` may be a value. */
 function mayBeRecord({ wrapper, entries }: Level, sent: SentFields): boolean {
   if (wrapper !== '' && !entries.every(([key, value]) => typeof value === 'object' || OF_FAILURE.test(key)))
     return true;
