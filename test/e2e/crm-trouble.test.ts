@@ -45,7 +45,6 @@ const refusedToken = once(async () => {
   return { report, refreshes: refreshes(), before, after: await storedTokens(system) };
 });
 
-/** Counts the refreshes that follow. */
 function refreshCounter(): () => number {
   const refreshes = () =>
     system.sandbox.ledger.calls({ kind: 'token' }).filter(({ grantType }) => grantType === 'refresh_token').length;

@@ -53,7 +53,6 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     await browser.value("(document.readyState === 'complete' && document.querySelector('footer') && true) || null");
   }
 
-  /** The value of an expression in the page. */
   const at = async (expression: string) => JSON.parse(String(await browser.value(`JSON.stringify(${expression})`)));
 
   async function press(key: string, code = key) {

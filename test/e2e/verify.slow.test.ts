@@ -123,7 +123,6 @@ it('all checks hold on a complete deployment, and only the runs are left', async
   expect(await temporary()).toEqual([]);
 });
 
-/** The finding of a check about a finished run. */
 async function findingAbout(id: string, run: Partial<VerifyRun>, pace = PATIENT) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
   const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as VerifyRun;

@@ -6,13 +6,11 @@ export type Kind =
   | 'grant'
   /** A record that no step depends on. */
   | 'note'
-  /** Spends the refresh token. */
   | 'refresh'
   /** Stores the successor of the refresh token. */
   | 'store grant'
   /** A call to the CRM before there is an export. */
   | 'fields'
-  /** Creates the export. */
   | 'create'
   /** A call to the CRM about an export. */
   | 'export'
@@ -20,7 +18,6 @@ export type Kind =
   | 'adoption'
   /** Fetches the file from its signed address. */
   | 'file'
-  /** Changes a customer. */
   | 'change'
   /** Reads an object that no night needs. */
   | 'comparison'
@@ -38,13 +35,11 @@ export type Kind =
   | 'input'
   /** Reads an object that a person may put there, with any content. */
   | 'flag'
-  /** Writes an object once. */
   | 'write'
   /** Writes an object after checking what is there. */
   | 'write anew'
   /** Tags an object, and repeats it after a lost answer. */
   | 'tag'
-  /** Begins an upload in parts. */
   | 'begin upload'
   /** Stores the file, a part of it, or the table made from it. */
   | 'content'

@@ -3,7 +3,6 @@ import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 import { ROWS, type Row } from './predictions.ts';
 import { runRow } from './support/run-row.ts';
 
-/** Defines a test for each of these rows. */
 export function testRows(title: string, rows: Row[]): void {
   describe(title, () => {
     test.each(rows.map((row) => [nameOf(row), row] as const))('%s', (_, row) => runRow(row));

@@ -6,7 +6,6 @@ import { CALLS, type Call, type Kind } from './calls.ts';
  * product first.
  */
 
-/** The possible faults of one call. */
 const FAULTS = [
   /** Answered like a missing right: 403, `AccessDenied`, `invalid_client`. */
   'refused',
@@ -135,7 +134,6 @@ const BEHIND_THE_FILE: Partial<Record<Call['step'], ErrorName>> = {
   WriteChanges: 'ChangesNotWritten',
 };
 
-/** Predicts the end of the execution in which this call meets the fault. */
 function predict(call: Call, fault: Fault, span: Span): End {
   const end = endOf(call, fault, span);
   // A chunk's error appears only in the results of its lines. A stopped batch stops in any case.

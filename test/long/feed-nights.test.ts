@@ -163,7 +163,6 @@ test('the recipe does not change a copy that another program has changed', async
   expect(placeOf(copy)).toMatchObject({ sequence: 1 });
 });
 
-/** The position of a copy after this change. */
 function placeOf(copy: string, change = '') {
   const database = new DatabaseSync(copy);
   try {

@@ -7,7 +7,6 @@ import {
   readManifest,
 } from '../../scripts/packages.ts';
 
-/** The problems of a lockfile with one package. */
 function problemsOf(entry: Partial<LockedPackage>, more: Partial<Manifest> = {}, path = 'node_modules/a'): string[] {
   const sound = { version: '1.0.0', license: 'MIT', integrity: 'sha512-abc' };
   const packages = { '': { name: 'project' }, [path]: { ...sound, ...entry } };

@@ -49,7 +49,6 @@ export function etagOf(bytes: string | Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
 }
 
-/** The batch of an input after ValidateBatch. */
 export function batch(input: string, overrides: Partial<Batch> = {}): Batch {
   const records = input.split('\n').filter((line) => line.trim() !== '').length;
   return {
@@ -78,7 +77,6 @@ export function wholeChunk(input: string): Chunk {
   return { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
 }
 
-/** The manifest of a batch with one applied line. */
 export const batchManifest = (overrides: object = {}): BatchManifest => ({
   schemaVersion: 1,
   batch: 'b1',
@@ -223,13 +221,11 @@ export function sleepingDeps(seconds = 900) {
   };
 }
 
-/** The results in all parts of the chunk, in order. */
 export function resultsIn(store: FakeBucket, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
   return parts.flatMap((key) => parsePart(store.text(key) ?? '').results);
 }
 
-/** The final result of each line in the summary of the batch. */
 export async function summarised({ store, state }: { store: FakeBucket; state: BatchState }): Promise<ResultLine[]> {
   const summary = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...sleepingDeps(), store }));
   let { awaited, failure } = await summary({ ...state, chunk: null }, lambdaContext());

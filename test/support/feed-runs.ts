@@ -43,7 +43,6 @@ export async function publish(world: FeedWorld, run: string, date: string, csv: 
   await writeTable(runState({ manifestKey: manifestKeyOf(run) }), depsOn(world, settings));
 }
 
-/** A night up to its feed. */
 export async function night(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {
   await publish(world, run, date, csv, settings);
   return writeChanges(stateOf(run), depsOn(world, settings));

@@ -7,7 +7,6 @@ import { CONTENT_NOT_READ, type Content } from '../../core/gate/facts.ts';
 /** The parts of a manifest that a test sets: fields of its run and of the manifest itself, and parts of its file. */
 export type ManifestChanges = Partial<Omit<Manifest, 'run' | 'file'> & Manifest['run']> & {
   file?: Partial<Manifest['file']>;
-  /** The columns that the CRM listed. */
   fields?: ListedField[];
 };
 
@@ -16,7 +15,6 @@ export const DIALECT = {
   ...{ encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
 } as const;
 
-/** The key of the manifest of a run. */
 export function manifestKeyOf(execution: string, entity = 'leads'): string {
   return `runs/entity=${entity}/run=${execution}/_manifest.json`;
 }
@@ -76,7 +74,6 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
   });
 }
 
-/** The changes of a manifest whose file this check has stopped. */
 export function stoppedBy(guard: string, { measured = 0.99, ...more }: Stopped = {}): ManifestChanges {
   const check = { guard, passed: false, measured, bound: 0.5, detail: null };
   return { state: 'quarantined', guards: { checks: [check], comparedWith: [], medianRows: 100, ...more } };
@@ -87,7 +84,6 @@ type Stopped = Partial<NonNullable<Manifest['guards']>> & { measured?: number };
 /** The content of a file with a header of two columns. */
 const CONTENT: Content = { ...CONTENT_NOT_READ, width: 2, headed: true, unlisted: 0, excepted: 0 };
 
-/** The pointer that names the run of a manifest. */
 export function pointerTo({ startedAt, execution, run }: Manifest): Pointer {
   const { entity, date, keptUntil, kind } = run;
   const manifestKey = manifestKeyOf(execution, entity);

@@ -26,13 +26,11 @@ export interface Night {
   named?: boolean;
 }
 
-/** The result of a night. */
 export interface EndOfNight {
   /** `PUBLISHED`, `UNPUBLISHED`, or the name of the error. */
   ended: string;
   /** The cause of the error; '' without an error. */
   cause: string;
-  /** The checks that stopped the file. */
   stoppedBy: string[];
   /** Whether a person can release the file: some quarantined files only. */
   releasable: boolean;

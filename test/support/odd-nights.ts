@@ -18,14 +18,12 @@ export interface Setting {
   columns?: string[];
   except?: boolean;
   tables?: object;
-  /** Other settings of leads. */
   leads?: object;
   run?: Partial<Night['run']>;
   /** Earlier nights with usual files. */
   before?: (string | Uint8Array)[];
 }
 
-/** The request of a night. */
 function runOf({ columns = COLUMNS, except = false, run }: Setting): Night['run'] {
   const others = NAMES.filter((name) => !columns.includes(name) && !(except && name === 'nationalId'));
   const labels = [...columns, ...others].map((name) => LABELS[NAMES.indexOf(name)] ?? null);
@@ -56,7 +54,6 @@ export function oddNights(setting: Setting = {}) {
   return { ...nights, next, release: (newNormal = false) => nights.release(`of-2026-11-${9 + days}`, newNormal) };
 }
 
-/** A night after the nights before it. */
 export async function night(bytes: string | Uint8Array, setting: Setting = {}) {
   const nights = oddNights(setting);
   for (const each of setting.before ?? [FILE]) await nights.next(each);

@@ -20,7 +20,6 @@ export function runbookEntries(text = readFileSync('docs/runbook.md', 'utf8')): 
     .map((part) => ({ id: /^### (\S+)/.exec(part)?.[1] ?? '', text: part, commands: commandsOf(part, usual) }));
 }
 
-/** Every command of a document. */
 export function allCommands(text: string): string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap((block) => (block[1] ?? '').trim().split('\n'));
 }

@@ -16,7 +16,6 @@ export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
 type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'restarts' | 'undeclaredEnd'>>;
 
-/** A run with a stored file. */
 export function storedRun(
   text: string | Uint8Array = SMALL_CSV,
   { restarts = 0, undeclaredEnd = false, ...options }: Options = {},

@@ -27,7 +27,6 @@ export interface WorkbookDraft {
   /** Format codes of the styles 1, 2, …; numbers are built-in ids. */
   formats?: (string | number)[];
   workbookPr?: string;
-  /** Additional parts. */
   parts?: { name: string; content: string | Uint8Array; type: string }[];
 }
 
@@ -69,7 +68,6 @@ export const asStrict = (xml: string) =>
     .replaceAll(MAIN, 'http://purl.oclc.org/ooxml/spreadsheetml/main')
     .replaceAll(RELATIONSHIPS, 'http://purl.oclc.org/ooxml/officeDocument/relationships');
 
-/** The parts of a workbook, for tests that change one. */
 export function partsOf(draft: WorkbookDraft): { name: string; content: string | Uint8Array }[] {
   const sheets = draft.sheets.map(({ rows, xml }, place) => ({
     name: `xl/worksheets/sheet${place + 1}.xml`,

@@ -1,6 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A zip archive of empty files with these names. */
 export const zipOf = (...names: string[]): Buffer => zipOfFiles(...names.map((name) => ({ name, content: '' })));
 
 /** A zip archive of one uncompressed file. */

@@ -220,7 +220,6 @@ function resolver(...answers: string[][]): Resolve & { asked: string[] } {
 
 type Found = { error: Error | null; found: string | LookupAddress[] };
 
-/** The result of a lookup for a host. */
 const asked = (lookup: LookupFunction, host = HOST) =>
   new Promise<Found>((done) => {
     lookup(host, { all: true }, (error, found) => done({ error, found }));

@@ -64,7 +64,6 @@ describe('an address that redirects', () => {
   const to = (Location: string) => always({ status: 302, headers: { Location } });
   const redirecting = (address: string) => transfers.origin.file({ size: 0, script: to(address) }).url;
 
-  /** A chain of redirects to a file. */
   function chain(redirects: number) {
     const target = transfers.origin.file({ size: SIZE, seed: 5 });
     let url = target.url;

@@ -21,7 +21,6 @@ interface ServiceOptions {
   parts?: Part[];
   /** The fields of the newest published export of leads. */
   published?: ListedField[];
-  /** Other values of its manifest. */
   manifest?: ManifestChanges;
 }
 

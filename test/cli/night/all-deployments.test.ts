@@ -85,7 +85,6 @@ function pageOf(members: string[], from: number) {
   return xml(`<ListStacksResponse><ListStacksResult>${summaries}${next}</ListStacksResult></ListStacksResponse>`);
 }
 
-/** The run of leads of this night, which failed. */
 function leadsFailed(name: string): Part {
   const start = `${DATE}T01:00:00.000Z`;
   const failed = { status: 'FAILED', error: 'RateLimited', cause: 'It went wrong.', start, stop: start };

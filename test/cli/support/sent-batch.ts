@@ -23,7 +23,6 @@ export const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ?
 export const DIED = { error: 'StepCrashed', cause: 'It died.' };
 export const STOPPED = { error: 'StoppedByOperator', cause: 'Stopped.' };
 
-/** A finished batch of ten people, or of other lines. */
 export async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
   const cloud = await updatingCloud(options);
   const sending = await cloud.cli('update', await fileOf(lines), '--yes');

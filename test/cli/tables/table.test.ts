@@ -161,7 +161,6 @@ async function withTables(
 
 const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20': '' };
 
-/** Runs that write the table of a date of `MIXED`. */
 const runsFor = (...dates: string[]) => dates.map((date) => ({ entity: 'leads', table: { run: `leads-${date}` } }));
 
 test('writes tables of other settings or earlier releases again, but no current tables, and lists them', async () => {

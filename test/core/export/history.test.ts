@@ -100,7 +100,6 @@ const FILE = manifestOf({ file: { rows: 9, header: null } }).file;
 
 const RELEASED = { pointer: { released: true } };
 const CONTENT = { ...CONTENT_NOT_READ, firstRecord: 'f'.repeat(64), width: 2, ending: { cells: 1, lineBreak: false } };
-/** The manifest of such a file, which one check has stopped. */
 const stopped = (guard: string, file: object = {}): ManifestChanges => ({
   ...stoppedBy(guard),
   file: { ...FILE, content: CONTENT, ...file },

@@ -15,7 +15,6 @@ const factsOf = async (bytes: Uint8Array) =>
   (await readContent(bytesSource(bytes), reading({ expected: { columns: COLUMNS, fields: FIELDS } }))).facts;
 
 const recordsOf = async (bytes: Uint8Array) => (await readWorkbook(bytes, COLUMNS)).records;
-/** Changes the texts of the parts. */
 const changed = (change: (content: string, name: string) => string | Uint8Array, rename = (name: string) => name) => {
   const parts = partsOf(draft).map((part) => {
     return { name: rename(part.name), content: change(String(part.content), part.name), deflated: true };

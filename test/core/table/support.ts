@@ -113,7 +113,6 @@ export async function rowsIn(path: string): Promise<Texts[]> {
   return rows;
 }
 
-/** The rows of a stored Parquet file. */
 export function rowsOfStored(body: Uint8Array = new Uint8Array()): Promise<Texts[]> {
   return inFolder('stored-', (folder) => {
     const path = join(folder, 'stored.parquet');
@@ -122,7 +121,6 @@ export function rowsOfStored(body: Uint8Array = new Uint8Array()): Promise<Texts
   });
 }
 
-/** A Parquet file and its metadata. */
 export function parquetOf(path: string) {
   const bytes = readFileSync(path);
   const slice = (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer;
@@ -185,7 +183,6 @@ export async function placeForTables() {
     rmSync(dir, { recursive: true });
   });
   const path = join(dir, 'leads.parquet');
-  /** The values of the rows of the last table. */
   const rowsOf = async () => (await rowsIn(path)).map((row) => Object.values(row));
   /** Writes the table of a published file, and reads it. */
   const tableOf = async (published: Published) => {

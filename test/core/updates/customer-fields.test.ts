@@ -16,7 +16,6 @@ const KINDS: Record<string, FieldKind> = {
   object: 'customFields',
 };
 
-/** The rule in the reference for a field. */
 function documentedRule({ type, codes }: DocumentedField) {
   const kind = KINDS[type];
   if (!kind) throw new Error(`The reference has a new type: ${type}`);

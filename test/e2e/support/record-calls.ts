@@ -16,7 +16,6 @@ export interface RecordedCall {
   method: string;
   path: string;
   query: string[];
-  /** The prefix of a listing. */
   prefix: string;
   target: string;
   /** The environment variables of the function with the name of the resource, or the name itself. */

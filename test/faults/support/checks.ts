@@ -30,7 +30,6 @@ export function expectReadable(world: World): string {
   return json(world, LATEST).execution;
 }
 
-/** Expects that a run has the whole file that the CRM gives. */
 export function expectSameFile(world: World, run: string, other: string): void {
   const file = (name: string) => world.store.object(`runs/entity=leads/run=${name}/leads.csv`)?.body.toString();
   expect(file(run)).toBe(file(other));

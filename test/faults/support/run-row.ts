@@ -131,7 +131,6 @@ async function authorize({ time, newTokens }: World): Promise<void> {
 /** A delay that is shorter than every time limit of a client. */
 const SLOW_MS = 2_000;
 
-/** The fault that the calls of a step meet. */
 function meeting({ step, call, fault, span }: Row): Meet {
   return async (met, died) => {
     const hit = met.step === step && met.call === call && (span === 'always' || met.nth === 1);

@@ -43,7 +43,6 @@ function release(world: World, name: string): Promise<Execution> {
 
 const anew = (world: World, name: string) => retry(world, EXECUTION, name);
 
-/** The customers that a batch changes. */
 export const IDS = [0, 1, 2].map((index) => idAt('customers', index));
 
 const LEFT_OUT: Entities = Object.fromEntries(
@@ -140,7 +139,6 @@ export async function worldOf(scenario: Scenario): Promise<World> {
   return world;
 }
 
-/** Stores a grant with an expired access token. */
 function storeGrant({ aws: { secrets }, sandbox, newTokens }: World): void {
   const { clientId, clientSecret } = sandbox;
   secrets.oauthClient = JSON.stringify({ clientId, clientSecret });

@@ -193,7 +193,6 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
       counts.clear();
       met.length = 0;
     },
-    /** Executes a machine in new containers. */
     execute: async (machine: keyof typeof MACHINES, options: Options): Promise<Execution> => {
       containers.clear();
       const begun = new Date(time.time).toISOString();
@@ -276,7 +275,6 @@ const COMMANDS: Record<string, Command> = {
   'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
 };
 
-/** The key of the hashed columns of tables. */
 const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
 
 /** Secrets Manager and DynamoDB at the protocol level, with the conditions and versions of AWS. */

@@ -17,7 +17,6 @@ const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnan
 interface Given {
   input?: object;
   settings?: Parameters<typeof deployment>[0];
-  /** Settings of leads. */
   leads?: object;
   state?: Partial<RunState>;
   deps?: Parameters<typeof createDeps>[1];
@@ -25,14 +24,12 @@ interface Given {
   crm?: ReturnType<typeof fakeCrm>;
 }
 
-/** The answer of CreateExport for leads. */
 async function create({ input, settings, leads = {}, state, deps, crm = fakeCrm(fields, created) }: Given = {}) {
   const configured = deployment({ entities: { leads }, ...settings });
   const begun = newState({ entity: 'leads', ...input }, state);
   return createExport(begun, createDeps(crm, { deployment: configured, ...deps }));
 }
 
-/** The date of a run in a zone, from its input and start. */
 async function dateOf(timeZone: string, startedAt: string, input: object = {}): Promise<string | undefined> {
   return (await create({ input, settings: { timeZone }, state: { startedAt } })).run?.date;
 }

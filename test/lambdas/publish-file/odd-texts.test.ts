@@ -24,7 +24,6 @@ import { smallWorkbook } from '../../support/workbook.ts';
 
 const WIDE = `${WIDE_COLUMNS.join(',')}\n${'1,דנה,05012345,חיפה,הנביאים 5,31000,צפון\n'.repeat(240)}`;
 const utf16 = (text: string) => encodedAs(`\uFEFF${text}`, 'utf-16le');
-/** The file with a text before one of its rows. */
 const at100 = (text: string) => FILE.replace('\n100,', `\n${text}100,`);
 
 /** The texts of the table of a published file. */

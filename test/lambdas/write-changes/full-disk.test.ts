@@ -10,7 +10,6 @@ import { depsOn, feedsIn, firstNight, headOf, many, publish, stateOf } from './s
 /** A device that refuses every byte: `ENOSPC`. */
 const FULL = '/dev/full';
 
-/** A separate folder for temporary files. */
 function temporaryFolder(): string {
   const folder = join(tree({}), 'tmp');
   mkdirSync(folder);

@@ -41,7 +41,6 @@ async function worldOf(csv = CSV, options: Parameters<typeof publishedRuns>[0] =
   return world;
 }
 
-/** The rows of the table. */
 const rowsOf = ({ store }: World, key = KEY) => rowsOfStored(store.object(key)?.body);
 
 const ROWS = [

@@ -27,7 +27,6 @@ interface Bundled {
   crm: object;
 }
 
-/** Changes the configuration that is bundled with each function. */
 async function changeSettings(outdir: string, change: (bundled: Bundled) => object): Promise<void> {
   for (const bundle of (await readdir(outdir)).filter((name) => name.startsWith('asset.'))) {
     const file = join(outdir, bundle, 'deployment.json');

@@ -2,7 +2,6 @@ import type { Tokens } from '../../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** The fault of one call. */
 export type Fault = 'lostBefore' | 'lostAfter' | Exclude<TokenAnswer, { kind: 'granted' }>;
 
 interface Grant {
@@ -20,13 +19,10 @@ export class FakeEndpoint {
   sendsRefreshToken = true;
   /** Called before each call, so that a test can cause an event at that moment. */
   before: () => unknown = () => undefined;
-  /** The faults of the next calls. */
   faults: Fault[] = [];
   calls = 0;
   reuses = 0;
-  /** The time of each call. */
   readonly callTimes: number[] = [];
-  /** Every issued token. */
   readonly issued: string[] = [];
   readonly #refresh = new Map<string, { grant: Grant; usedAt: number | undefined }>();
   readonly #clock: VirtualClock;

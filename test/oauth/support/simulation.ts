@@ -94,7 +94,6 @@ export class Simulation {
     return this.clock.run(Promise.all(answers));
   }
 
-  /** The answer to one new client, or its error. */
   async one(options?: ClientOptions): Promise<string | Error> {
     return (await this.ask([this.client(options)]))[0] ?? new Error('no answer');
   }

@@ -13,7 +13,6 @@ export interface Request {
 
 const SECURE = { 's3:tlsversion': '1.3' };
 
-/** Every kind of call that was recorded in a directory. */
 export function readCalls(directory: string): RecordedCall[] {
   const lines = globSync(`${directory}/*/calls.jsonl`).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   return [...new Set(lines)].filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedCall);

@@ -219,7 +219,6 @@ export const EXPIRED: Behaviour = {
   body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>',
 };
 
-/** 429 or 503, with a Retry-After in seconds or as a date. */
 export function busy(status: 429 | 503, retryAfter?: string): Behaviour {
   return { status, body: 'busy', ...(retryAfter === undefined ? {} : { headers: { 'Retry-After': retryAfter } }) };
 }

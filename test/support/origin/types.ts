@@ -50,14 +50,12 @@ export interface Behaviour {
   etag?: string | null;
   /** Answers with the whole file although a part was requested. */
   ignoreRange?: boolean;
-  /** Replaces the true Content-Range. */
   contentRange?: string;
 }
 
 export type OriginScript = (request: OriginRequest) => Behaviour | undefined;
 
 export interface FileOptions {
-  /** The size in bytes. */
   size: number;
   /** Files of different seeds differ from their first line on. */
   seed?: number;

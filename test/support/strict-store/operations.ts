@@ -46,7 +46,6 @@ export function md5Etag(body: Buffer): string {
   return `"${createHash('md5').update(body).digest('hex')}"`;
 }
 
-/** Compares the sent CRC32 with that of the body. */
 function checkDigest({ sentCrc32, body }: Work): void {
   if (sentCrc32 !== undefined && sentCrc32 !== base64Crc32(crc32(body))) throw new Refusal(400, 'BadDigest');
 }

@@ -21,12 +21,10 @@ interface StoreRequest {
   partNumber: number | undefined;
   /** The number of the attempt, from 1, per operation, key and part number. */
   attempt: number;
-  /** The number of the call, from 1. */
   number: number;
   headers: IncomingHttpHeaders;
 }
 
-/** The fault of one call. */
 export type Fault =
   /** This answer after the body was read; the call is not carried out. */
   | { status: number; code: string; headers?: Record<string, string> }
@@ -98,17 +96,14 @@ export interface StoreOptions {
   faults?: FaultScript;
 }
 
-/** One call in the store's ledger. */
 export interface Call extends StoreRequest {
   /** 0 = there was no answer. */
   status: number;
-  /** The error code of the answer. */
   code: string | undefined;
   /** The number of its connection, from 1. */
   connection: number;
 }
 
-/** A stored object. */
 export interface StoredObject {
   body: Buffer;
   etag: string;
@@ -151,7 +146,6 @@ export interface Work {
   sentCrc32: string | undefined;
 }
 
-/** The contents of a store. */
 export interface Contents {
   objects: Map<string, StoredObject>;
   uploads: Map<string, OpenUpload>;

@@ -21,7 +21,6 @@ export type Handler = (call: Call, next: () => Promise<Answer>) => Answer | Prom
  */
 export type Answers = Record<string, Answer | Handler>;
 
-/** The answer of the first part that has one. */
 export async function answerOf(call: Call, [first, ...others]: Answers[]): Promise<Answer> {
   if (!first) return refused('UnknownOperationException', `No part of this cloud answers ${call.operation}.`);
   const next = () => answerOf(call, others);

@@ -48,7 +48,6 @@ function answerTo(call: Call, world: World): StoreAnswer {
   }
 }
 
-/** An object of the world as the store has it. */
 function storedObject(key: string, body: Buffer, { metadata, written }: World): StoredObject {
   const own = Object.entries(metadata.get(key) ?? {});
   return {

@@ -39,7 +39,6 @@ export async function aws(...parts: Part[]) {
     asked,
     place,
     cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
-    /** A client of the SDK that tries once. */
     client: <C>(Client: ClientClass<C>): C => once(Client, endpoint),
     publish: (publication?: Publication) => publishTo(world, publication),
   };
@@ -53,7 +52,6 @@ export async function awsWithTarget(...parts: Part[]) {
 
 type ClientClass<C> = new (settings: typeof ONCE & { endpoint: string }) => C;
 
-/** A client of the SDK that tries once. */
 export function once<C>(Client: ClientClass<C>, endpoint: string): C {
   return new Client({ ...ONCE, endpoint });
 }

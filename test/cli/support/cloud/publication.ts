@@ -12,7 +12,6 @@ export interface Publication {
   execution?: string;
   content?: string | Buffer;
   manifest?: ManifestChanges;
-  /** The pointers that name it. */
   pointers?: ('date' | 'latest')[];
 }
 

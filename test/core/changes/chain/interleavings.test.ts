@@ -110,7 +110,6 @@ class World {
     });
   }
 
-  /** Resumes a waiting function. */
   resume(): void {
     const next = this.#drawn();
     if (next) this.#running += 1;
@@ -300,7 +299,6 @@ const recordsOf = (table: Pick<Table, 'rows'> | undefined) =>
   (table?.rows ?? []).map(([key, value]): [number, number] => [key, Math.floor(value)]);
 /** A snapshot without a comparison with the previous table. */
 const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && pair.counts.keys === 0;
-/** Orders runs in time. */
 const placeInTime = ({ date, startedAt, run }: Pick<FeedEnd, 'run' | 'date' | 'startedAt'>) =>
   `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;

@@ -10,7 +10,6 @@ export interface Ran {
   status: number | null;
   /** Its final output. */
   said: string;
-  /** The number of executed lines. */
   lines: number;
 }
 

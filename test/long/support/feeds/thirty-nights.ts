@@ -38,7 +38,6 @@ export class ThirtyNights {
   #nextId = 121;
   #night = 0;
   #settings: FeedSettings = { tables: { columns: TYPES }, changes: { ignore: ['updatedAt'] } };
-  /** The newest published run. */
   #newest = '';
   /** The number of feeds that a mass deletion stopped. */
   stops = 0;
@@ -91,7 +90,6 @@ export class ThirtyNights {
     await this.#publish('ordinary', 2);
   }
 
-  /** Changes the settings from this night on. */
   #change(event: Event): void {
     const { tables, changes } = this.#settings;
     if (event === 'other ignored') this.#settings = { tables, changes: {} };

@@ -27,7 +27,6 @@ export interface Case {
   /** The row counts of earlier published nights. */
   before: number[];
   exportId: string;
-  /** Ids of those nights. */
   seenIds: string[];
   end: EndOfNight;
 }

@@ -14,7 +14,6 @@ export interface Texture {
 export interface Column {
   name: string;
   label: string | null;
-  /** The type in a spreadsheet. */
   type: 'text' | 'number' | 'date';
   value: (row: number, draw: Draw, texture: Texture) => string;
 }

@@ -35,7 +35,6 @@ export interface Dialect {
   separatorLine: boolean;
   quoting: 'needed' | 'all';
   finalBreak: boolean;
-  /** The number of completely empty rows after the others. */
   emptyRows: number;
   /** The number of lines above a header of listed texts. */
   titles: number;

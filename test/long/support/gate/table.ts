@@ -10,14 +10,11 @@ export interface Table {
   rows: string[][];
   /** Raw lines after the rows. */
   tail: string[];
-  /** Additional sheets of a spreadsheet. */
   sheets: { name: string; hidden: boolean; rows: string[][] }[];
   comment: string | null;
-  /** A row at the last position of a sheet. */
   lastRow: string[] | null;
 }
 
-/** The table of a good night. */
 export function tableOf(service: Service, rows: number, draw: Draw): Table {
   const { columns, texture, dialect, kind, sheet, total } = service;
   const filled = Array.from({ length: rows }, (_, row) =>
@@ -38,7 +35,6 @@ export function tableOf(service: Service, rows: number, draw: Draw): Table {
   };
 }
 
-/** Removes a column from the table. */
 export function withoutColumn(table: Table, name: ColumnName): void {
   const place = table.columns.indexOf(name);
   const others = <T>(cells: readonly T[]) => cells.filter((_, at) => at !== place);

@@ -4,7 +4,6 @@ import { zipOfTexts } from '../../../support/zip.ts';
 import type { Dialect, Service } from './service.ts';
 import type { Table } from './table.ts';
 
-/** The text of a CSV file. */
 export function csvText({ header, rows, tail }: Pick<Table, 'header' | 'rows' | 'tail'>, dialect: Dialect): string {
   const { separator, lineBreak, separatorLine, finalBreak, titles, trailing } = dialect;
   const lineOf = (cells: string[], of: Dialect['trailing']) =>
