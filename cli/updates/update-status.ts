@@ -101,7 +101,7 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
   if (until && until > new Date()) {
     throw usageError(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
-  const left = failedLines(inputOf(store, batch), allResultsOf(store, batch));
+  const left = failedLines(inputOf(store, batch), allResultsOf(store, batch), 'correct');
   await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw usageError(`${path} already exists and is not overwritten.`, error);

@@ -6,7 +6,7 @@ import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client
 import { type Counts, openClaims, totalOf } from '../../core/batch/batch-results.ts';
 import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
-import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
+import { failedLines } from '../../core/batch/failed-lines.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { eachOf } from '../../core/each-of.ts';
@@ -95,11 +95,10 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
 
 /** The lines of a finished batch that were neither applied nor rejected, at their line numbers. */
 function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
-  const how = { outcomes: TO_RESUME, inPlace: true };
   return {
     name: `the remaining lines of ${batch}`,
     reader: JSONL,
-    open: () => failedLines(inputOf(store, batch), resultsOf(store, batch), how),
+    open: () => failedLines(inputOf(store, batch), resultsOf(store, batch), 'resume'),
   };
 }
 

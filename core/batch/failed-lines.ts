@@ -7,25 +7,21 @@ import { type LineOutcome, type ResultLine, resultLineSchema } from './batch-res
 /** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
 export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 /** Outcomes of lines to correct or to send again: all except APPLIED. */
-export const NOT_APPLIED: typeof TO_RESUME = ['REJECTED', ...TO_RESUME];
-
-interface FailedLinesOptions {
-  outcomes?: readonly (LineOutcome | undefined)[];
-  /** Whether empty lines replace the other lines, so that line numbers stay. */
-  inPlace?: boolean;
-}
+const NOT_APPLIED: typeof TO_RESUME = ['REJECTED', ...TO_RESUME];
 
 /**
- * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input.
+ * The lines of an input that are left (`undefined`: no result), byte for byte, as a new input.
  *
  * @param results of a line with several results, the last counts
+ * @param purpose `resume`: only lines to send again; empty lines replace the others, so that line numbers stay
  * @throws RunError `StorageConflict` if the results belong to another input
  */
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
   results: AsyncIterable<ResultLine>,
-  { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
+  purpose: 'correct' | 'resume',
 ): AsyncGenerator<Uint8Array> {
+  const [outcomes, gap] = purpose === 'resume' ? [TO_RESUME, '\n'] : [NOT_APPLIED, ''];
   // The map takes about 130 bytes of memory per line.
   const resultByLine = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
   for await (const { line, id, outcome } of results) resultByLine.set(line, { id, outcome });
@@ -38,7 +34,7 @@ export async function* failedLines(
     if (result && result.id !== id) throw mismatch(line);
     resultByLine.delete(line);
     if (!outcomes.includes(result?.outcome)) continue;
-    kept += `${inPlace ? '\n'.repeat(line - before - 1) : ''}${text}\n`;
+    kept += `${gap.repeat(line - before - 1)}${text}\n`;
     before = line;
     if (kept.length < LONGEST_LINE) continue;
     yield Buffer.from(kept);

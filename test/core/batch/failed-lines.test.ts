@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/batch-results.ts';
-import { failedLines, NOT_APPLIED, resultsIn, TO_RESUME } from '../../../core/batch/failed-lines.ts';
+import { failedLines, resultsIn, TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { failureOf } from '../../support/failures.ts';
 import { allOf, bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 
@@ -15,9 +15,9 @@ const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine
   attempts: 1,
   at: null,
 });
-const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) => {
+const failed = (lines: string, results: ResultLine[], purpose: 'correct' | 'resume' = 'correct') => {
   const stored = resultsIn(bytesOf(results.map(resultLineText).join(''), 33));
-  return textOf(failedLines(bytesOf(lines, 40), stored, { outcomes }));
+  return textOf(failedLines(bytesOf(lines, 40), stored, purpose));
 };
 
 test('returns the lines that were not applied, unchanged', async () => {
@@ -28,18 +28,18 @@ test('returns the lines that were not applied, unchanged', async () => {
   );
 });
 
-test('returns failed lines, lines that were not sent and lines without a result for a resume', async () => {
+test('returns failed lines, lines that were not sent and lines without a result for a resume, in their places', async () => {
   const lines = [1, 2, 3, 4, 5, 6].map(input).join('');
   const results = [result(1, 'APPLIED'), result(2, 'REJECTED'), result(3, 'FAILED'), result(5, 'NOT_SENT')];
 
-  expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
+  expect(await failed(lines, results, 'resume')).toBe(`\n\n${[3, 4, 5, 6].map(input).join('')}`);
 });
 
 test('keeps the number of each line in place, also of a text that is longer than a piece', async () => {
   const long = (line: number) => input(line).replace('ש', 'x'.repeat(600_000));
   const stored = resultsIn(bytesOf(resultLineText(result(2, 'APPLIED'))));
 
-  const pieces = await allOf(failedLines(bytesOf([1, 2, 3, 4].map(long).join('')), stored, { inPlace: true }));
+  const pieces = await allOf(failedLines(bytesOf([1, 2, 3, 4].map(long).join('')), stored, 'resume'));
 
   expect(pieces.length).toBeGreaterThan(1);
   expect(Buffer.concat(pieces).toString()).toBe(`${long(1)}\n${long(3)}${long(4)}`);
@@ -58,10 +58,11 @@ test('keeps or leaves out each line by its own outcome, for any outcomes', async
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { maxLength: 30 }), async (outcomes) => {
       const results = outcomes.flatMap((each, index) => (each ? [result(index + 1, each)] : []));
-      const kept = outcomes.flatMap((each, index) => (TO_RESUME.includes(each) ? [input(index + 1)] : []));
+      const lines = outcomes.map((_, index) => input(index + 1));
+      const kept = outcomes.map((each, index) => (TO_RESUME.includes(each) ? lines[index] : '\n'));
 
-      expect(await failed(outcomes.map((_, index) => input(index + 1)).join(''), results, TO_RESUME)).toBe(
-        kept.join(''),
+      expect(await failed(lines.join(''), results, 'resume')).toBe(
+        kept.join('').replace(/\n+$/, '\n').replace(/^\n+$/, ''),
       );
     }),
   );
