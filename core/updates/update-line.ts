@@ -12,8 +12,6 @@ export interface Problem {
   sentence: string;
 }
 
-const LONGEST_NAME = 40;
-
 const idSchema = z.guid().describe('The id of the customer.');
 
 /** One line of an update file. A line without any field to change is refused. */
@@ -61,8 +59,15 @@ export function problemsOf(line: number, record: Record<string, unknown>, { allo
   for (const name of names) {
     if (FIELD_RULES.has(name)) add(name, wrongValue(name, record[name], allowNull));
   }
-  const unknown = names.filter((name) => !FIELD_RULES.has(name)).slice(0, MOST_UNKNOWN);
-  for (const name of unknown) add(name, unknownField(name));
+  for (const name of names.filter((name) => !FIELD_RULES.has(name))) {
+    // The search for a similar name takes time, and only few sentences are read.
+    problems.push({
+      ...{ line, field: shownName(name) },
+      get sentence() {
+        return unknownField(name);
+      },
+    });
+  }
   return problems.length + names.length > 0 ? problems : [{ line, field: null, sentence: 'has no field to change' }];
 }
 
@@ -98,9 +103,8 @@ const NOT_TEXT = new Set<FieldKind>(['code', 'int32', 'number', 'flag', 'customF
 /** A name from the file for a terminal: no control characters, at most 40 characters. */
 export function shownName(name: string): string {
   const printable = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
-  const letters = [...printable.slice(0, 2 * LONGEST_NAME)];
-  const shown = letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME).join('')}…` : printable;
-  return shown || '(empty name)';
+  const [shown = ''] = /^.{0,40}/u.exec(printable) ?? [];
+  return shown === printable ? shown || '(empty name)' : `${shown}…`;
 }
 
 /** The sentence for a number that JavaScript would round. */

@@ -104,6 +104,7 @@ test.each([
   ['', '(empty name)'],
   ['a\u001b[31m\nb', 'a?[31m?b'],
   ['x'.repeat(5000), `${'x'.repeat(40)}…`],
+  ['😀'.repeat(5000), `${'😀'.repeat(40)}…`],
   ['שם פרטי', 'שם פרטי'],
 ])('shows a name without control characters, and at most 40 characters of it: %j', (name, shown) => {
   expect(shownName(name)).toBe(shown);
