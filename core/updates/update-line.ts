@@ -94,8 +94,7 @@ function wrongValue(name: string, value: unknown, allowNull: boolean): string | 
 
 /** Whether a value is a number with too many digits: a CSV cell that would be rounded stays text. */
 function isRounded(value: unknown): boolean {
-  const number = typeof value === 'string' ? numberOf(value) : undefined;
-  return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
+  return typeof value === 'string' && Number.isFinite(numberOf(value)) && !keepsDigits(value);
 }
 
 const NOT_TEXT = new Set<FieldKind>(['code', 'int32', 'number', 'flag', 'customFields']);
@@ -143,7 +142,8 @@ function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', part = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + part).replace(/^0+/, '');
-  const kept = digits.replace(/0+$/, '');
+  // Unlike a replacement of `0+$`, this takes linear time for any run of zeros.
+  const kept = /^.*[1-9]/.exec(digits)?.[0] ?? '';
   if (kept === '') return '0e0';
   return `${sign}${kept}e${Number(exponent) - part.length + digits.length - kept.length}`;
 }

@@ -32,12 +32,6 @@ describe('the fields', () => {
     const [kind, , meanings] = FIELD_RULES.get(row.name) ?? [];
     expect({ kind, meanings }).toEqual(documentedRule(row));
   });
-
-  test('each have a description', () => {
-    const without = Object.entries(customerFieldsSchema.shape).filter(([, schema]) => !schema.description);
-
-    expect(without).toEqual([]);
-  });
 });
 
 test('the tens digit of a plan is its fund', () => {

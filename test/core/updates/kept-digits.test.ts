@@ -43,6 +43,10 @@ test.each(LOST)('refuses %s, which would be rounded, with line and field in JSON
   expect(csv).toEqual({ records: 0, problems: [problem] });
 });
 
+test('takes linear time for a number with a long run of zeros', () => {
+  expect(keepsDigits(`0.1${'0'.repeat(500_000)}1`)).toBe(false);
+});
+
 test('ignores digits within texts', () => {
   const notes = '12345678901234567890 1e-99 \\" 0.12345678901234567890';
   expect(roundedField(`{"12345678901234567890":"${notes}","a":[1,2.5]}`)).toBeUndefined();
