@@ -42,9 +42,6 @@ export const STRICT: LineRules = { allowNull: false };
 /** This field controls the update and is not a value of the customer, so it cannot be emptied. */
 const NEVER_NULL = 'updateRelated';
 
-/** The most unknown names for which similar names are searched, because the search takes time. */
-const MOST_UNKNOWN = 100;
-
 const NAMES = ['id', ...FIELD_RULES.keys()];
 const SCHEMAS: Record<string, z.ZodType> = customerFieldsSchema.shape;
 

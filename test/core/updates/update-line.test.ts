@@ -50,10 +50,10 @@ test('reports every wrong field once', () => {
   expect(fields.toSorted()).toEqual(['gender', 'hight', 'id', 'kupatHolimComplementary']);
 });
 
-test('reports at most a hundred unknown fields', () => {
-  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`unknown-${n}`, 1]));
+test('reports every unknown field, even of a line that has a great many', () => {
+  const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`unknown-${n}`, 1]));
 
-  expect(problemsOf(1, { id, notes: 'x', ...many })).toHaveLength(100);
+  expect(problemsOf(1, { id, notes: 'x', ...many })).toHaveLength(200_000);
 });
 
 test('no sentence quotes a value', () => {
