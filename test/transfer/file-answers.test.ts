@@ -5,8 +5,8 @@ import { PART } from '../support/transfer-limits.ts';
 import { always, ONE, transferSuite, WHOLE } from '../support/transfers.ts';
 
 /**
- * Answers to a range of an empty file, which servers give in many ways, and answers that hold other bytes than they
- * declare, or do not declare the size of the file.
+ * Answers to a range of an empty file, which servers give in many ways, answers that refuse a range, and answers that hold
+ * other bytes than they declare, or do not declare the size of the file.
  */
 
 const SIZE = 12 * PART + 345;
@@ -22,6 +22,7 @@ describe('an empty file', () => {
     ['206 with `bytes 0-0/0`', { status: 206, headers: { 'Content-Range': 'bytes 0-0/0' } }],
     ['206 without Content-Range', { status: 206 }],
     ['204', { status: 204 }],
+    ...[400, 405, 412, 501].map((status): [string, Behaviour] => [`${status}`, { status }]),
   ];
 
   test.each(answers)('is stored after one GET without Range if Range is answered %s', async (_name, answer) => {
@@ -43,15 +44,12 @@ describe('an empty file', () => {
     expect(ran.requests).toHaveLength(2);
   });
 
-  test.each(answers)(
-    'is not assumed if Range is answered %s and the GET without Range has bytes',
-    async (_name, answer) => {
-      const ran = await transfers.transferOf({ size: SIZE, script: (r) => (r.headers.range ? answer : WHOLE) });
+  test.each(answers)('is not assumed if only the GET with Range is answered %s', async (_name, answer) => {
+    const ran = await transfers.transferOf({ size: SIZE, script: (r) => (r.headers.range ? answer : WHOLE) });
 
-      expectStored(ran);
-      expect([ran.strategy, ran.stored?.bytes]).toEqual(['single', SIZE]);
-    },
-  );
+    expectStored(ran);
+    expect([ran.strategy, ran.stored?.bytes]).toEqual(['single', SIZE]);
+  });
 });
 
 test.each([
@@ -139,6 +137,7 @@ test('a file whose ETag changes begins again, even if the origin ignores If-Matc
 test.each<[string, OriginScript]>([
   ['servers behind one address that each have their own ETag', ({ number }) => ({ etag: `"server-${number % 3}"` })],
   ['an origin that answers 416 to each range after the first', ({ offset }) => (offset > 0 ? { status: 416 } : {})],
+  ['an origin that refuses If-Match', (r) => (r.headers['if-match'] ? { status: [405, 501][r.number % 2] } : {})],
   ['an origin that ignores each range after the first', ({ offset }) => (offset > 0 ? WHOLE : {})],
   [
     'an origin that sends other bytes than each later range requests',

@@ -56,7 +56,7 @@ const atOrigin = fc.oneof(
       { stallAfter: 30_000 },
       { seed: 900, etag: '"another"' },
       { seed: 900, etag: null },
-      ...[204, 206, 301, 412, 416, 418, 500, 503].map((status) => ({ status })),
+      ...[204, 206, 301, 400, 405, 412, 416, 418, 500, 501, 503].map((status) => ({ status })),
       { status: 429, headers: { 'Retry-After': '0' } },
       { status: 503, headers: { 'Retry-After': '9999' } },
       { contentRange: 'bytes 0-9/10' },

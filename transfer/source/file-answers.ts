@@ -24,7 +24,7 @@ export type Refusal =
 
 /**
  * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size of the
- * file, so a GET without Range decides.
+ * file, or refuses the range, so a GET without Range decides.
  */
 type Meaning = 'file' | 'empty' | 'ask whole' | Refusal;
 
@@ -41,17 +41,21 @@ const isUnreadableRange = (exchange: Exchange) => isRange(exchange) && receivedR
 const isRangeAs200 = (exchange: Exchange) => exchange.status === 200 && (isRange(exchange) || hasRangeLength(exchange));
 const hasRangeLength = ({ headers, range }: Exchange) =>
   range && Number(headers['content-length']) === range.to - range.from;
-/** The answer to the first range may hold no byte or not all of the file, or states the range in its own way. */
+/** Some servers refuse every GET that has Range or If-Match. */
+const isRefusedRange = ({ status, range }: Exchange) => range !== undefined && [405, 501].includes(status);
+/** The answer to the first range may hold no byte or not all of the file, states the range in its own way, or refuses it. */
 const isUnclearStart = (exchange: Exchange) =>
   exchange.range?.from === 0 &&
   exchange.etag === null &&
-  (exchange.status === 416 || [isWithoutBytes, isUnreadableRange, isRangeAs200].some((is) => is(exchange)));
+  ([400, 412, 416].includes(exchange.status) ||
+    [isWithoutBytes, isUnreadableRange, isRangeAs200, isRefusedRange].some((is) => is(exchange)));
 
 /** What an answer to the GET of the file means. The first matching row counts. */
 const FILE_ANSWERS: readonly Row[] = [
   [isUnclearStart, 'ask whole'],
   [({ status, range }) => status === 200 && range !== undefined && range.from > 0, 'another range'],
   [(exchange) => exchange.range !== undefined && isUnreadableRange(exchange), 'another range'],
+  [isRefusedRange, 'another range'],
   [(exchange) => exchange.range === undefined && isWithoutBytes(exchange), 'empty'],
   [isUnreadableRange, 'incomplete'],
   [({ status }) => status === 200 || status === 206, 'file'],

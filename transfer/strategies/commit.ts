@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { measuredFrom } from '../base/crc32.ts';
-import { RetryBudget } from '../base/retry.ts';
+import { withRetries } from '../base/retry.ts';
 import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Measured, NamedObject, Resume, Stored, StoredPart } from '../base/types.ts';
 import type { Attempt } from './attempt.ts';
@@ -50,21 +50,17 @@ async function commit(
   measured: Measured,
   write: () => Promise<unknown>,
 ): Promise<'written' | 'found'> {
-  const budget = new RetryBudget(context);
-  for (;;) {
+  return withRetries(context, async () => {
     try {
       await write();
       return 'written';
     } catch (error) {
       if (!mayHaveWritten(error)) throw error;
       if (isDeepStrictEqual(await store.measure(key), measured)) return 'found';
-      if (error.reason === 'conflict') {
-        throw new TransferError('conflict', `The object at ${key} differs from the file that the origin serves now.`);
-      }
-      if (!(error instanceof RetryableError)) throw error;
-      await budget.waitAfter(error);
+      if (error.reason !== 'conflict') throw error;
+      throw new TransferError('conflict', `The object at ${key} differs from the file that the origin serves now.`);
     }
-  }
+  });
 }
 
 /** Whether the object may exist after this failure. */
