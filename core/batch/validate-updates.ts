@@ -26,7 +26,9 @@ interface Warning {
   firstLine: number;
 }
 
-const OTHER_FUND = 'is a plan of a different fund than kupatHolim names';
+/** Matches texts that spreadsheets write in place of a long number or of a value. */
+const DAMAGED = /^(?:-?\d(?:\.\d+)?E\+\d\d|#(?:N\/A|#+|[A-Z\d/]+[!?]))$/;
+const DAMAGE = 'has texts such as 3.1E+11, #N/A or \ufffd, which a program may have written in place of other values';
 
 /**
  * Reads a whole file of updates and reports its problems. The report has field names, but no customer data.
@@ -52,11 +54,10 @@ export async function validateUpdates(
       addWarnings(warnings, entry);
     }
   }
-  const { lines } = counted;
   const last = chunks.at(-1);
-  if (last) Object.assign(last, { to: measure.bytes, lastLine: lines });
+  if (last) Object.assign(last, { to: measure.bytes, lastLine: counted.lines });
   const isValid = problems.total === 0;
-  return { records, lines, ...measure, problems, warnings: [...warnings.values()], chunks: isValid ? chunks : [] };
+  return { records, ...counted, ...measure, problems, warnings: [...warnings.values()], chunks: isValid ? chunks : [] };
 }
 
 function addWarnings(warnings: Map<string, Warning>, { line, record }: UpdateRecord): void {
@@ -65,7 +66,9 @@ function addWarnings(warnings: Map<string, Warning>, { line, record }: UpdateRec
     warnings.set(field, { field, sentence, records: records + 1, firstLine });
   };
   if ('customFields' in record) add('customFields', 'is deprecated');
-  if (!ofOneFund(record)) add('kupatHolimComplementary', OTHER_FUND);
+  if (!ofOneFund(record)) add('kupatHolimComplementary', 'is a plan of a different fund than kupatHolim names');
+  for (const [field, value] of Object.entries(record))
+    if (typeof value === 'string' && (DAMAGED.test(value) || value.includes('\ufffd'))) add(field, DAMAGE);
 }
 
 /** The most problems that are listed; further ones are only counted. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/batch-results.ts';
-import { failedLines, resultsIn, TO_RESUME } from '../../../core/batch/failed-lines.ts';
+import { failedLines, resultsIn } from '../../../core/batch/failed-lines.ts';
 import { failureOf } from '../../support/failures.ts';
 import { allOf, bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 
@@ -28,13 +28,6 @@ test('returns the lines that were not applied, unchanged', async () => {
   );
 });
 
-test('returns failed lines, lines that were not sent and lines without a result for a resume, in their places', async () => {
-  const lines = [1, 2, 3, 4, 5, 6].map(input).join('');
-  const results = [result(1, 'APPLIED'), result(2, 'REJECTED'), result(3, 'FAILED'), result(5, 'NOT_SENT')];
-
-  expect(await failed(lines, results, 'resume')).toBe(`\n\n${[3, 4, 5, 6].map(input).join('')}`);
-});
-
 test('keeps the number of each line in place, also of a text that is longer than a piece', async () => {
   const long = (line: number) => input(line).replace('ש', 'x'.repeat(600_000));
   const stored = resultsIn(bytesOf(resultLineText(result(2, 'APPLIED'))));
@@ -53,13 +46,13 @@ test('of several results for a line, the last counts', async () => {
   );
 });
 
-test('keeps or leaves out each line by its own outcome, for any outcomes', async () => {
+test('for a resume, empty lines replace those that were applied or rejected', async () => {
   const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as LineOutcome[]));
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { maxLength: 30 }), async (outcomes) => {
       const results = outcomes.flatMap((each, index) => (each ? [result(index + 1, each)] : []));
       const lines = outcomes.map((_, index) => input(index + 1));
-      const kept = outcomes.map((each, index) => (TO_RESUME.includes(each) ? lines[index] : '\n'));
+      const kept = outcomes.map((each, index) => (each === 'APPLIED' || each === 'REJECTED' ? '\n' : lines[index]));
 
       expect(await failed(lines.join(''), results, 'resume')).toBe(
         kept.join('').replace(/\n+$/, '\n').replace(/^\n+$/, ''),

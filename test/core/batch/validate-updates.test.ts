@@ -68,6 +68,14 @@ test('warns about a complementary plan of another fund, and does not refuse the 
   });
 });
 
+test('warns about texts that a spreadsheet may have damaged', async () => {
+  const texts = ['Levi', '3.12346E+11', '#N/A', '#NAME?', '########', 'Da\ufffda', '1e10', '#12', 'Flat #B2!'];
+  const rows = texts.map((text, n) => `${idOf(n)},${text}\n`);
+
+  const { warnings } = await validateUpdates(CSV, bytesOf(`id,idNumber\n${rows.join('')}`));
+  expect(warnings).toMatchObject([{ field: 'idNumber', records: 5, firstLine: 3 }]);
+});
+
 test('keeps the first 20 problems, and counts those of 200 fields and of all others', async () => {
   const text = Array.from({ length: 1000 }, (_, n) => line(n, { [`made-up-${n}`]: 1 })).join('');
 
