@@ -274,7 +274,7 @@ export class LaterHeaders {
       for (const { index, 0: match } of letters(cell).matchAll(this.#hidden.pattern)) {
         const from = Math.min(index, atBegin);
         const to = Math.min(cell.length - index - match.length, atEnd);
-        if (tried.has(`${from} ${to}`)) continue;
+        if (cell.length - from - to > LONGEST_NAME || tried.has(`${from} ${to}`)) continue;
         tried.add(`${from} ${to}`);
         const anySpelling = isNumbered || from + to > 0;
         const inner = bare.map((text) => without(SIGNS, text.slice(from, text.length - to)) || text);
@@ -323,7 +323,7 @@ const SIGNS = /^(?:\p{L}[.:] |[^\p{L}\p{M}])+|[^\p{L}\p{M}\p{N}]+$/gu;
 const SIGNS_AND_DIGITS = /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu;
 /** A quick test for signs around a name and a note after it. */
 const MAY_BE_DECORATED = /^[^\p{L}\p{M}]|^\p{L}[.:] |[([{</|*?:=\r\n]|[^\p{L}\p{M}\p{N}]$/u;
-/** A longer text is not a name. The patterns would take quadratic time for it. */
+/** A longer text is not a name. Patterns and loops would take quadratic time for it. */
 const LONGEST_NAME = 500;
 
 function without(signs: RegExp, text: string): string {
@@ -340,7 +340,7 @@ function alignedWithLetters(text: string): string {
  * Matches the start of a note after a name: `phone (hidden)`, `phone*`, `phone:text`, a short second line. `phone:050`
  * has a value.
  */
-const NOTE = /[([{</|*?]|[:=](?=\p{L})|[\r\n]+(?=[^,.\r\n]{1,40}$)/u;
+const NOTE = /[([{</|*?]|[:=](?=\p{L})|(?<![\r\n])[\r\n]+(?=[^,.\r\n]{1,40}$)/u;
 
 /** A text without the note after it. */
 function withoutNote(text: string): string {
@@ -386,7 +386,7 @@ const WORD = /^[A-Z]?[a-z]+$/;
 
 /** The text with the letters that programs escape in JSON: `\u05d0`. */
 function unescaped(text: string): string {
-  return text.replace(/\\+u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return text.replace(/(?<!\\)\\+u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
