@@ -18,8 +18,7 @@ export async function runCommandLine(args: string[]): Promise<number> {
   } catch (error) {
     const { sentence, code, documented } = await endOf(error, place);
     if (!(error instanceof CommanderError)) printErr(sentence);
-    const document = { ok: false, error: sentence };
-    if (code !== 0 && !documented && args.includes('--json')) printJson(document);
+    if (code !== 0 && !documented && args.includes('--json')) printJson({ ok: false, error: sentence });
     return code;
   }
 }

@@ -35,9 +35,8 @@ export async function resume(named: Entity[], options: PauseOptions): Promise<vo
       `The configuration has switched off ${against.join(', ')}: a deployment that changes the rule switches it off again.`,
     );
   }
-  const which = options.all ? '--all' : entities.join(' ');
-  printErr('resume exports no missed nights.');
-  printErr(`To export the current records: ${commandFor(`start ${which}`, options)}`);
+  const start = commandFor(`start ${options.all ? '--all' : entities.join(' ')}`, options);
+  printErr(`resume exports no missed nights.\nTo export the current records: ${start}`);
   for (const entity of entities.filter((each) => isDated(deployed, each)))
     printErr(`Past dates of ${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
 }

@@ -29,12 +29,10 @@ export async function findRun(target: Target, run: string, date?: string): Promi
     );
   }
   if (date !== undefined) throw usageError('--date needs an entity: a run has its own date.');
-  const found = await describe(target.sfn, arnOf(target, run));
+  const named = (name: string) => describe(target.sfn, arnOf(target, name));
+  const found = (await named(run)) ?? (await named(await runEnding(target, run)));
   if (found) return found;
-  const whole = await runEnding(target, run);
-  const ended = await describe(target.sfn, arnOf(target, whole));
-  if (ended) return ended;
-  throw usageError(`The run ${whole} is listed, but Step Functions does not have it.`);
+  throw usageError(`The run ${run} is listed, but Step Functions does not have it.`);
 }
 
 /** A run as by `findRun`, and its entity. @param what sentence end, if the input names no entity: `to release` */

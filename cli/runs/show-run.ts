@@ -64,15 +64,13 @@ function releaseOf({ release, standing }: ShownRun): string[] {
   return [`\n  ${printableLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
 
-const NOTHING_TO_COMPARE_WITH =
-  'There is no published export of another date with the same plan to compare this file with.';
-
 /**
  * The exports that the file was compared with, if a check stopped it. For a new plan, a sentence that there is no such
  * export.
  */
 function comparedWith({ guards }: ShownRun): string[] {
-  if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
+  if (guards?.comparedWith.length === 0)
+    return ['\n  There is no published export of another date with the same plan to compare this file with.'];
   if (!guards || failedChecks(guards).length === 0) return [];
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : countText(rows, 'row')})`,

@@ -72,8 +72,8 @@ function spansOf(history: EnteredState[], { endedAt }: Run, output: string | und
     const next = history[index + 1];
     // The input of a state is the output of the state before it.
     const after = next ? next.state : parseState(output);
-    const phase = (Object.keys(STATES) as Phase[]).find((each) => STATES[each]?.includes(name)) ?? 'end';
     let span = spans.at(-1);
+    const phase = phaseOf(name, span?.phase);
     if (span?.phase !== phase) {
       span = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: new Map() };
       spans.push(span);
@@ -82,14 +82,21 @@ function spansOf(history: EnteredState[], { endedAt }: Run, output: string | und
     span.states.push(entered);
     span.after = after ?? span.after;
     span.seconds += seconds;
-    if (name.startsWith('WaitBefore')) continue;
-    span.visits += 1;
-    span.workSeconds += seconds;
+    if (STATES[phase]?.[0] === name) {
+      span.visits += 1;
+      span.workSeconds += seconds;
+    }
     if (!after?.trouble || after.trouble.count === state?.trouble?.count) continue;
     const fault = faultText(after.trouble);
     span.faults.set(fault, (span.faults.get(fault) ?? 0) + 1);
   }
   return spans;
+}
+
+/** The phase of a state. While the CRM provides no file, a run checks the status between two attempts to download. */
+function phaseOf(name: string, before: Phase | undefined): Phase {
+  const own = (Object.keys(STATES) as Phase[]).find((each) => STATES[each]?.includes(name)) ?? 'end';
+  return own === 'check' && before === 'download' ? 'download' : own;
 }
 
 function faultText({ error, status }: NonNullable<RunState['trouble']>): string {

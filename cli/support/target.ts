@@ -152,13 +152,11 @@ type AnyClient = Pick<CloudFormationClient, 'middlewareStack'>;
 /** Names of services and rights in policies, where they differ from those of the SDK. */
 const IN_POLICIES: Record<string, string> = {
   ...{ sfn: 'states', secrets: 'secretsmanager', dynamo: 'dynamodb' },
-  ...{
-    ListObjectsV2: 'ListBucket',
-    ListObjectVersions: 'ListBucketVersions',
-    HeadObject: 'GetObject',
-    CreateMultipartUpload: 'PutObject',
-    UploadPart: 'PutObject',
-  },
+  ListObjectsV2: 'ListBucket',
+  ListObjectVersions: 'ListBucketVersions',
+  HeadObject: 'GetObject',
+  CreateMultipartUpload: 'PutObject',
+  UploadPart: 'PutObject',
 };
 
 /** Adds to each error what its message may lack: the right that the call needs, and the profile of the credentials. */

@@ -103,18 +103,6 @@ const after = (count: number, status?: number | null) => ({
 const running = { status: 'RUNNING', output: '' };
 const again = { ...ready, outcome: 'NOT_READY', trouble: null };
 
-function createdAt(count: number): Entered {
-  const empty = runState({ input, run: null });
-  const tries = Array.from(
-    { length: count },
-    (_, index): Entered => [
-      [index === 0 ? 'BeginRun' : 'WaitBeforeCreate', at('01:00:00'), empty],
-      ['CreateExport', at('01:00:01'), empty],
-    ],
-  );
-  return [...tries.flat(), ...(night.entered?.slice(4) ?? [])];
-}
-
 const states = (...entered: [name: string, time: string, state: object][]): Entered =>
   entered.map(([name, time, state]) => [name, at(time), state]);
 const empty = runState({ input, run: null });
@@ -124,7 +112,14 @@ const rejected = { status: 'FAILED', output: '', error: 'FileRejected', cause: '
 const repeated = { ...begun, input: { ...input, date: '2026-11-20' }, run: null };
 
 const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<Execution>][] = [
-  ['a third try', 'create', createdAt(3)],
+  [
+    'a third try',
+    'create',
+    [
+      ...[1, 2, 3].flatMap(() => states(['WaitBeforeCreate', '01:00:00', empty], ['CreateExport', '01:00:01', empty])),
+      ...(night.entered?.slice(4) ?? []),
+    ],
+  ],
   [
     'an adopted export',
     'create',
@@ -153,9 +148,13 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     running,
   ],
   [
-    'a wait for a file that was not ready',
-    'check',
-    states(['DownloadFile', '01:00:50', ready], ['WaitBeforeCheck', '01:00:51', again]),
+    'all attempts to download a file that was not ready',
+    'download',
+    states(
+      ['DownloadFile', '01:00:50', ready],
+      ['CheckStatus', '01:01:51', again],
+      ['DownloadFile', '01:01:52', again],
+    ),
     running,
   ],
   [
