@@ -217,11 +217,17 @@ function withoutFile(
   error: string | null,
 ): NightOutcome {
   if (last?.outcome === 'running') {
-    const due = history.starts.find((start) => start.date === date)?.at ?? new Date(last.startedAt);
+    const due = startOf(history, date)?.at ?? new Date(last.startedAt);
     return isLate(history, due) ? 'late' : 'running';
   }
   if (last?.outcome === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
   return last || error !== null ? 'failed' : withoutRun(history, date);
+}
+
+/** The start of a date; `undefined` if the date has none since the deployment, or its runs may have expired. */
+function startOf({ starts, since }: EntityHistory, date: string): Start | undefined {
+  if (!since || date < since.date) return undefined;
+  return starts.find((start) => start.date === date && start.at >= since.time);
 }
 
 /** The longest time from the start of a run until Step Functions lists the run. */
@@ -229,17 +235,12 @@ const LISTED_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */
 function withoutRun(history: EntityHistory, date: string): NightOutcome {
-  const { facts, entity, since, newest } = history;
-  const first = since && history.starts.find((start) => start.date === date && start.at >= since.time);
+  const { facts, entity, newest } = history;
+  const first = startOf(history, date);
   const night = facts.recorded.find((one) => one.date === date);
+  if (!first) return 'none';
   // A night record without this entity was written before the entity was enabled.
-  if (
-    !first ||
-    date < since.date ||
-    (night && !night.entities[entity] && facts.recorded.some(({ entities }) => entities[entity]))
-  ) {
-    return 'none';
-  }
+  if (night && !night.entities[entity] && facts.recorded.some(({ entities }) => entities[entity])) return 'none';
   const rule = facts.rules[entity];
   // The time when a rule was switched off is not recorded, so the last date with a run stands for it.
   if (rule === 'off' && (night || date > newest)) return 'off';
@@ -279,11 +280,10 @@ export function adviceFor(
   if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
   if (error !== null) return commandFor(`show ${entity} --date ${date}`, place);
   const dated = isDated(configured, entity);
-  const alike = night.filter((cell) => {
+  const entities = night.flatMap((cell) => {
     const isAlike = outcome === 'paused' || isDated(configured, cell.entity) === dated;
-    return cell.outcome === outcome && cell.date === date && cell.attempts.length === 0 && isAlike;
+    return cell.outcome === outcome && cell.date === date && cell.attempts.length === 0 && isAlike ? [cell.entity] : [];
   });
-  const entities = alike.map((cell) => cell.entity);
   const command = outcome === 'paused' ? `resume ${entities.join(' ')}` : startText(entities, date, configured, now);
   return commandFor(command, place);
 }

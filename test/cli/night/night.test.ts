@@ -118,8 +118,9 @@ describe('on the first day after the deployment', () => {
   });
 
   test('a start before the deployment is not expected', () => {
-    const deployedAt = new Date(`${NIGHT}T01:02:00Z`);
-    expect(judged({ ...young, deployedAt, ...at('09:00:00') })).toBe('2026-11-20 none');
+    const late = { ...young, deployedAt: new Date(`${NIGHT}T01:00:01Z`), ...at('07:00:01') };
+    expect(judged(late)).toBe('2026-11-20 none');
+    expect(judged({ ...late, ...RUNNING })).toBe('2026-11-20 running');
   });
 });
 
