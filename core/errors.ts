@@ -67,7 +67,7 @@ export const ERRORS = {
     'Nothing was published. If PublishFile ran out of time, raise files.memoryMB.publish in the configuration and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
   ),
   FileQuarantined: final(
-    `Readers keep the last good file. Look at the stopped file: ${CRM_EXPORT} diff ENTITY --run RUN. If it is right and can be released: ${CRM_EXPORT} release RUN --reason WHY. If not, start the run again.`,
+    `Look at the stopped file: ${CRM_EXPORT} diff ENTITY --run RUN. If it is right and can be released: ${CRM_EXPORT} release RUN --reason WHY. If not, start the run again.`,
   ),
   TableNotWritten: final(
     `The file is published. Correct the named problem, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,

@@ -34,11 +34,11 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
   const dates = await manifests.dates(entity);
   for (const one of dates.filter((each) => each <= date).reverse()) {
     const pointer = await ifReadable(manifests.pointer(entity, one), printErr);
-    const manifest =
-      pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
+    const manifest = pointer && pointer.execution !== execution && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;
   }
-  throw fileError(`No export of ${entity} is published before ${date}, so there is no file to compare with.`);
+  const see = `To see this file: ${CRM_EXPORT} peek ${entity} --run ${execution}.`;
+  throw fileError(`No export of ${entity} is published before ${date}, so there is no file to compare with. ${see}`);
 }
 
 /** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */

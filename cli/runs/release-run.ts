@@ -7,6 +7,7 @@ import { difference } from '../data/file-difference.ts';
 import { publishedBefore } from '../data/find-manifest.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
+import { withPlace } from '../support/command-text.ts';
 import { askHere } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, usageError } from '../support/exit.ts';
@@ -40,7 +41,7 @@ export async function release(named: string, options: ReleaseOptions): Promise<v
     );
   const manifests = createManifests(target);
   const { manifest, stays } = await judge(manifests, entity, name, newNormal);
-  if (!options.yes) await askAfterDifference(target, manifests, manifest);
+  if (!options.yes) await askAfterDifference(target, manifests, manifest, options);
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
   warnUnsettled(target);
@@ -53,8 +54,8 @@ export async function release(named: string, options: ReleaseOptions): Promise<v
  * Prints how the file differs from the published one. On a terminal it then asks for a confirmation.
  * @throws CommandError (exit code 2) if the answer is no
  */
-async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest): Promise<void> {
-  for (const line of await differenceText(target, manifests, manifest)) printErr(line);
+async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest, place: TargetOptions) {
+  for (const line of await differenceText(target, manifests, manifest)) printErr(withPlace(line, place));
   if (process.stdin.isTTY) await askHere(`Release ${manifest.execution} to its readers?`, 'nothing was released.');
 }
 

@@ -284,7 +284,7 @@ const contacts: Execution = {
 };
 const QUARANTINED = [
   'The file of meetings of 2026-11-20 is stored but not published: it has 1 row, 100 are usual (maxShrink 0.5).',
-  'Readers keep the last good file. Look at the stopped file: npx --no -- crm-export diff meetings --run meetings-night.',
+  'Look at the stopped file: npx --no -- crm-export diff meetings --run meetings-night.',
   'If it is right and can be released: npx --no -- crm-export release meetings-night --reason WHY.',
 ].join(' ');
 const shrunk = { ...stored, input: { entity: 'meetings' } };
