@@ -204,7 +204,7 @@ function requestedOf(
   if (Array.isArray(columns)) {
     const unknown = columns.filter((column) => !names.includes(column));
     if (unknown.length === 0) return columns;
-    const what = `${entity} has no column ${quotedNames(unknown, names)}; GET /${entity}/fields lists ${names.length} columns.`;
+    const what = `columns of ${entity} names ${quotedNames(unknown, names)}, which the CRM does not list (GET /${entity}/fields, ${names.length} columns).`;
     throw new RunError('ConfigInvalid', what);
   }
   const left = new Set(leftOut.map(({ name }) => name));
