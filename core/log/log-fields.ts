@@ -42,5 +42,5 @@ function loggable(value: unknown): unknown {
 
 /** Limits the length of a text, and removes the query of every address, which may hold signatures and tokens. */
 export function shortText(text: string): string {
-  return text.replace(/(\bhttps?:\/\/[^\s?#]*)[?#]\S*/gi, '$1').slice(0, LONGEST_TEXT);
+  return text.replace(/\bhttps?:\/\/\S*/gi, (address) => address.replace(/[?#].*/, '')).slice(0, LONGEST_TEXT);
 }
