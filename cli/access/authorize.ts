@@ -91,10 +91,11 @@ function show(
   if (page && options.browser && process.stdout.isTTY) openBrowser(page);
 }
 
-/** Opens the system's browser. If none opens, the user still has the printed address. */
+/** Opens the system's browser, which gets no secret. If none opens, the user still has the printed address. */
 function openBrowser(page: string): void {
+  const { CRM_CLIENT_SECRET: _, ...env } = process.env;
   const openers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
-  spawn(openers[process.platform] ?? 'xdg-open', [page], { stdio: 'ignore', detached: true })
+  spawn(openers[process.platform] ?? 'xdg-open', [page], { stdio: 'ignore', detached: true, env })
     .on('error', () => undefined)
     .unref();
 }

@@ -45,10 +45,10 @@ function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS
   return inTerminal(['cli/main.js', command, ...place, ...args], { CRM_CLIENT_SECRET: '', ...env });
 }
 
-/** A program in the place of the browser, which notes its arguments. @returns the folder for PATH, and the arguments */
+/** Stands for the browser. @returns the folder for PATH, and its arguments; `-secret` follows if it gets the secret */
 async function browser() {
   const dir = await tempDir();
-  const script = `#!/bin/sh\necho "$@" > ${dir}/unfinished && mv ${dir}/unfinished ${dir}/arguments\n`;
+  const script = `#!/bin/sh\necho "$@"\${CRM_CLIENT_SECRET+-secret} > ${dir}/unfinished && mv ${dir}/unfinished ${dir}/arguments\n`;
   await writeFile(join(dir, 'xdg-open'), script, { mode: 0o755 });
   const args = () => vi.waitFor(async () => (await readFile(join(dir, 'arguments'), 'utf8')).trim(), LONGEST_WAIT_MS);
   return { PATH: `${dir}:${process.env.PATH}`, args };
