@@ -11,7 +11,7 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { engineTrouble, inFolder, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
 import { tableKey, tableOfRun } from '../../core/table/stored-table.ts';
-import { tableColumnName } from '../../core/table/table-columns.ts';
+import { hiddenColumns, hidesAny, tableColumnName } from '../../core/table/table-columns.ts';
 import { createPublished } from '../runs/published-runs.ts';
 import { type FileState, fileStateOf } from '../runs/run.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -134,16 +134,16 @@ async function both<T, U>(
 
 /**
  * The tables of both files, if they can be compared instead of the files. Both tables must be made in the same way
- * under the current column settings, which leave out and hash no column. Both must have every value of their files.
+ * under the current column settings, which hide no column of the files. Both must have every value of their files.
  */
 async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both<StoredFile> | undefined> {
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
     const bucket = createBucket(target.s3, target.BucketName);
-    const { before, after } = await both(manifests, async ({ run, execution }) => {
+    const { before, after } = await both(manifests, async ({ file, run, execution }) => {
       const { entity, date } = run;
       const plan = entities[entity];
-      if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
+      if (!plan.tables || hidesAny(hiddenColumns({ file, run }, plan, manifests.after.run))) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
       return tableOfRun(bucket, key, { run: execution, settings: settingsDigest(plan), misfits: '0' });
     });

@@ -285,6 +285,7 @@ describe('diff of dates with tables', () => {
 
   test.each<[string, object, Record<string, string>?, TableSettings['columns']?]>([
     ['a table hashes a column', { tables: { ...leads.tables, hash: ['id'] } }],
+    ['a column of the files is left out now', { ...leads, columns: { except: ['Full name'] } }],
     ['there are no tables any more', {}],
     ['a table is that of another run', leads, { run: 'another' }],
     ['a table was written under other settings', leads, { settings: 'b'.repeat(16) }],
