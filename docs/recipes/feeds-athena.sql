@@ -29,9 +29,9 @@ WITH feeds AS (
     OVER (ORDER BY place ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS replaced
   FROM places
 ), feed_rows AS (
-  SELECT id, name, status, place, replaced,
+  SELECT id, name, status, chain.place, chain.replaced,
     CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END AS more
-  FROM feeds JOIN chain ON place = _sequence
+  FROM feeds JOIN chain ON chain.place = _sequence
 ), counted AS (
   SELECT id, name, status, place, more FROM feed_rows
   UNION ALL

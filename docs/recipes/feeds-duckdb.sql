@@ -61,8 +61,8 @@ CREATE OR REPLACE VIEW history AS
 WITH counted AS (
   FROM feeds
   UNION ALL
-  SELECT feeds.* REPLACE (replaced AS _sequence, -_more AS _more)
-  FROM feeds JOIN chain ON sequence = _sequence WHERE replaced IS NOT NULL
+  SELECT feeds.* REPLACE (chain.replaced AS _sequence, -_more AS _more)
+  FROM feeds JOIN chain ON chain.sequence = _sequence WHERE chain.replaced IS NOT NULL
 ), steps AS (
   SELECT * EXCLUDE (_change_type, _kind, _from_run, _to_run, _from_date, _to_date, _more, updatedat), sum(_more) AS _more
   FROM counted GROUP BY ALL HAVING sum(_more) <> 0
@@ -90,10 +90,10 @@ CREATE OR REPLACE TABLE feeds AS
 WITH first AS (SELECT min(sequence) - 1 AS place FROM chain HAVING count(*) FILTER (kind = 'snapshot') = 0)
 FROM feeds
 UNION ALL BY NAME
-SELECT newest.*, 1 AS _more, place AS _sequence
+SELECT newest.*, 1 AS _more, first.place AS _sequence
 FROM read_parquet('s3://BUCKET/tables/entity=leads/date=2026-11-20/leads.parquet', hive_partitioning = false) AS newest, first
 UNION ALL BY NAME
-SELECT feeds.* REPLACE (place AS _sequence, -_more AS _more) FROM feeds, first;
+SELECT feeds.* REPLACE (first.place AS _sequence, -_more AS _more) FROM feeds, first;
 CREATE OR REPLACE TABLE chain AS
 FROM chain
 UNION ALL BY NAME
