@@ -1,19 +1,23 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { crc32, gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { readContent } from '../../../core/file/read-content.ts';
 import { tableKey } from '../../../core/table/stored-table.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
+import { manifestOf } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /**
- * Follows the instructions of `docs/reading.md` for readers; `read_file.py`: `test/e2e/reading-recipes.slow.test.ts`.
+ * Follows the instructions of `docs/reading.md` for readers; with AWS: `test/e2e/reading-recipes.slow.test.ts`.
  */
 
 const DOCUMENT = 'docs/reading.md';
@@ -168,4 +172,42 @@ describe('the recipes for tables', () => {
     ]);
     duckdb.close();
   });
+});
+
+/** Stands for boto3, with these objects. */
+const BOTO3 = `import base64, io, json, sys, types
+objects = json.loads(sys.argv.pop())
+class Body(io.BytesIO):
+    iter_chunks = lambda self, size: iter(lambda: self.read(size), b"")
+get = lambda Bucket, Key: {"Body": Body(base64.b64decode(objects[Key]))}
+sys.modules["boto3"] = types.SimpleNamespace(client=lambda _: types.SimpleNamespace(get_object=get))
+exec(open("docs/recipes/read_file.py").read().replace('f"{entity}.csv"', repr(sys.argv.pop())))`;
+
+/** Runs `read_file.py` on a file with the facts that a run measures. */
+async function readFile(content: string | Buffer, changes: Partial<Manifest['file']> = {}) {
+  const { facts } = await readContent(bytesSource(content), reading());
+  const manifest = manifestOf({ file: { ...facts, key: 'file', crc32: crc32Text(crc32(content)), ...changes } });
+  const stored = { 'published/entity=leads/latest.json': '{"manifestKey":"m"}', m: JSON.stringify(manifest) };
+  const objects = Object.entries({ ...stored, file: content }).map(([key, body]) => [
+    key,
+    Buffer.from(body).toString('base64'),
+  ]);
+  const args = ['b', 'leads', 'latest', join(await tempDir(), 'csv'), JSON.stringify(Object.fromEntries(objects))];
+  const { stdout, stderr } = spawnSync('python3', ['-I', '-c', BOTO3, ...args], { encoding: 'utf8' });
+  return [...stdout.split('\n').slice(0, -1), stderr];
+}
+
+const MANY = 'id,name\n'.concat('1,דנה\n'.repeat(300));
+test.each<[what: string, content: string | Buffer, last?: string]>([
+  ['UTF-16 with semicolons and a sep= line', Buffer.from('\ufeffsep=;\r\nid;name\r\n2;"b\nc"\r\n', 'utf16le')],
+  ['gzip with tabs and line breaks of old Macs', gzipSync('id\tname\r2\t"b\nc"\r')],
+  ['a header that is repeated in other spellings', 'Leads\nid,name\n"ID",Name,\n2,"b\nc"\nＩＤ,na-me\n'],
+  ['a broken character', Buffer.concat([Buffer.from(`${MANY}2,`), Buffer.from([0xd7, 10])]), '\\ufffd'],
+])('read_file.py reads a file of %s', async (_, content, last = 'b\\nc') => {
+  expect((await readFile(content)).slice(-2)).toEqual([`{"id": "2", "name": "${last}"}`, '']);
+});
+
+test('read_file.py prints no record of a file that differs from its manifest, and fails if it reads other rows', async () => {
+  expect(await readFile(MANY, { crc32: 'AAAAAA==' })).toEqual(['The file is corrupt.\n']);
+  expect((await readFile(MANY, { rows: 2 })).at(-1)).toMatch(/^300 .* 2\.\n$/);
 });
