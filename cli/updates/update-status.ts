@@ -151,10 +151,24 @@ export async function hasBegun(store: Pick<Bucket, 'read'>, batch: string): Prom
   return (await store.read(keysOf(batch).started)) !== undefined;
 }
 
+const claimSchema = z.object({ execution: z.string() });
+
+async function claimOf(store: Pick<Bucket, 'read'>, batch: string) {
+  return parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
+}
+
 /** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
 export async function resumedBy(store: Pick<Bucket, 'read'>, batch: string): Promise<string | undefined> {
-  const name = resumedName(batch);
-  return (await hasBegun(store, name)) ? name : undefined;
+  const execution = (await claimOf(store, resumedName(batch)))?.execution;
+  return isResume(execution, batch) ? resumedName(batch) : undefined;
+}
+
+/**
+ * Whether an execution resumes a batch. The command names it `BATCH-r2-1a2b3c`; in the console, a person may start any
+ * other batch as BATCH-r2.
+ */
+export function isResume(execution: string | undefined, batch: string): boolean {
+  return execution?.slice(0, -7) === resumedName(batch);
 }
 
 /** A batch as `--json` prints it. Unknown values are null. */
@@ -229,15 +243,13 @@ export function createTally(store: Bucket, batch: string) {
   };
 }
 
-const claimSchema = z.object({ execution: z.string() });
-
 /**
  * The execution that claimed a batch; before a claim, one of the last 100 executions whose input names the batch.
  * @returns `undefined` if Step Functions has deleted it, 90 days after its end
  */
 async function executionOfBatch(target: UpdatesTarget, batch: string): Promise<DescribeExecutionOutput | undefined> {
   const { sfn, store, UpdatesStateMachineArn } = target;
-  const claim = parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
+  const claim = await claimOf(store, batch);
   if (!claim) return (await batchExecutions(target, { most: 100 })).find((one) => one.batch === batch)?.execution;
   const executionArn = `${UpdatesStateMachineArn.replace(':stateMachine:', ':execution:')}:${claim.execution}`;
   return sfn.send(new DescribeExecutionCommand({ executionArn })).catch((error: unknown) => {

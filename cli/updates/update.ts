@@ -42,6 +42,7 @@ import {
   createTally,
   hasBegun,
   inputOf,
+  isResume,
   refuseBatchName,
   resultsOf,
   resultText,
@@ -139,12 +140,12 @@ async function refuseLaterBatches(target: UpdatesTarget, { batch, status, starte
   }
   const executions = await batchExecutions(target, { since: new Date(startedAt) });
   const begun = await eachOf(executions, async ({ batch: name, execution }) => {
+    // Another person who resumes the batch at the same time sends the same lines.
+    if (name === batch || isResume(execution.name, batch)) return [];
     // A batch without a claim has sent no line.
     return execution.status === 'RUNNING' || (await hasBegun(target.store, name)) ? [name] : [];
   });
-  // Another person who resumes the batch at the same time sends the same lines.
-  const own = [batch, resumedName(batch)];
-  const later = [...new Set(begun.flat())].filter((name) => !own.includes(name));
+  const later = [...new Set(begun.flat())];
   if (later.length === 0) return;
   const lines = `${CRM_EXPORT} update-status ${batch} --failed-to FILE.jsonl`;
   throw refused(

@@ -93,8 +93,12 @@ test('--failed-to says what it wrote, and why it writes no file', async () => {
 });
 
 test('--failed-to writes the lines not applied, for the owner only, as a file that update takes', async () => {
-  const { cli, first } = await withBatch({ lineOutcome });
+  const { cli, objects, first } = await withBatch({ lineOutcome });
   const file = await failedFile();
+  // In the console, a person has started another batch of the same customers under the name of a resumed batch.
+  objects.set(`updates/${first}-r2/_started.json`, Buffer.from('{"execution":"by-hand"}'));
+  const appliedLine = { ...failedLine, line: 3, id: people(3)[2]?.id, outcome: 'APPLIED', at: null };
+  objects.set(`updates/${first}-r2/result.jsonl`, Buffer.from(jsonl([appliedLine])));
   await cli('update-status', first, '--failed-to', file);
   expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
