@@ -10,7 +10,7 @@ const machine = (advice: string) => ({ class: 'machine', advice }) as const;
  */
 export const ERRORS = {
   InvalidInput: final(
-    'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} for customer updates.',
+    'Correct the input, and start the machine again, for example with {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} for customer updates.',
   ),
   ConfigInvalid: final(
     'Correct the setting, secret, right or input that the message names; deploy a changed setting; then start the run again.',
@@ -86,7 +86,7 @@ export const ERRORS = {
     'Check that the bucket exists, that its key is enabled, and that its policies are as deployed. This deployment writes all policies again: npx cdk deploy -c rewrite=policies.',
   ),
   StorageConflict: final(
-    'Another object is in the place where this run writes. Start the run again: it writes under a new name.',
+    'If the object is below published/, look at it and delete it. Then start the run again: it writes its files under a new name.',
   ),
   EarlierRelease: final(
     `This release cannot use runs or objects of an earlier release. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
