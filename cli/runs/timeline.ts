@@ -167,10 +167,10 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     const stored = after.outcome === 'UNPUBLISHED';
     return `Checked every byte${rows}, then ${stored ? 'wrote its manifest: no pointer names it' : 'published'}`;
   },
-  table: ({ after }) => {
+  table: ({ after }, { what }) => {
     const { table, outcome } = after ?? {};
     if (outcome === 'SUPERSEDED') return 'Wrote no table: another run is published for the date';
-    if (!table) return 'The table is not written; the file is published';
+    if (!table) return `The table is not written${what === 'export' ? '; the file is published' : ''}`;
     return `Table of ${table.run} written: ${countText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
   },
 };

@@ -109,6 +109,7 @@ const empty = runState({ input, run: null });
 const waits = { ...after(3), checks: 2, waitSeconds: 60, run: run({ deadline: trouble(1).deadline }) };
 const adopted = { ...begun, run: { ...begun.run, adopted: 'leads-before' } };
 const rejected = { status: 'FAILED', output: '', error: 'FileRejected', cause: 'The received file is not the export.' };
+const table = { ...rejected, input: { entity: 'leads', table: { run: 'leads-nite' } } };
 const repeated = { ...begun, input: { ...input, date: '2026-11-20' }, run: null };
 
 const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<Execution>][] = [
@@ -163,6 +164,7 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     states(['DownloadFile', '01:00:50', ready], ['RunFailed', '01:00:54', ready]),
     rejected,
   ],
+  ['a table for a run without a file', 'table', states(['WriteTable', '01:00:50', empty]), table],
   ['a nightly run that a person started again', 'begin', states(['CreateExport', '01:00:00', repeated])],
 ];
 
@@ -202,21 +204,16 @@ test('if manifest, pointer or bucket cannot be read, show prints what it knows w
   cloud.objects.set(LEADS_MANIFEST, Buffer.from('{"schemaVersion":9}'));
   const without = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(without).toMatchObject({ standing: null, rows: 240, status: 'SUCCEEDED' });
+  const broken = await awsWithTarget(bucketRefuses('NoSuchBucket', 404), executions([failed]));
+  const whole = await showRun(broken.target, 'leads-night', broken.endpoint);
+  expect(whole).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
   await expectTexts('show-left-out', [
     ['the pointer', shown.warnings.join('\n')],
     ['the manifest too', without.warnings.join('\n')],
-    ['the whole bucket', (await withoutBucket()).warnings.join('\n')],
+    ['the whole bucket', whole.warnings.join('\n')],
   ]);
   expect(shownText(without, {}).match(/Warning: /g)).toHaveLength(without.warnings.length);
 });
-
-/** The screen of a failed run whose bucket is missing. */
-async function withoutBucket() {
-  const cloud = await awsWithTarget(bucketRefuses('NoSuchBucket', 404), executions([failed]));
-  const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
-  expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
-  return shown;
-}
 
 test('show of a failed run names the published files of its date and the latest', async () => {
   const cloud = await awsWithTarget(executions([failed]));
