@@ -52,7 +52,7 @@ export async function rulesFinding(
     return broken(found, advice.join(' '));
   }
   if (nights > 0) return holds(found);
-  return warning(found, 'To export every night, set entities.NAME.enabled in the configuration and deploy.');
+  return warning(found, 'To export every night, set entities.ENTITY.enabled in the configuration and deploy.');
 }
 
 /** The only target of the nightly rule of an entity; `undefined` if it has none or several. */
