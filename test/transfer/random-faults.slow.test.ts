@@ -110,8 +110,8 @@ function inTurn(script: (call: number) => Fault | undefined): FaultScript {
     calls += 1;
     const fault = script(calls);
     const only = fault === undefined ? undefined : ONLY_AT.find(([is]) => is(fault));
-    // A client cannot detect a store that keeps an upload and reports that it has none.
-    if (operation === 'AbortMultipartUpload' && fault !== undefined && codeOf(fault) === 'NoSuchUpload')
+    // A client cannot detect a store that keeps an upload and reports that the upload, or the bucket, does not exist.
+    if (operation === 'AbortMultipartUpload' && fault !== undefined && /^NoSuch/.test(codeOf(fault) ?? ''))
       return undefined;
     return only && only[1] !== operation ? undefined : fault;
   };
