@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { EnvironmentError } from '../processes/environment-error.ts';
 import { runCommand } from '../processes/processes.ts';
@@ -58,7 +58,7 @@ export async function ensureEnvironment(
     `Python ${version} (${path}) could not make a virtual environment`,
     'Install its venv module (Debian, Ubuntu: apt install python3-venv), or name another Python in the variable PYTHON',
   ]);
-  const install = ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', environment.requirements];
+  const install = ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', resolve(environment.requirements)];
   await python3('pip', interpreter(building), [...install, '--no-compile'], options, [
     `pip could not install ${environment.what}`,
     'Check the network, the disk and the settings of pip (pip config list), then start again',
