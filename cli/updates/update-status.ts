@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import {
   DescribeExecutionCommand,
   type DescribeExecutionOutput,
@@ -101,17 +102,24 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
   if (until && until > new Date()) {
     throw usageError(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
+  if (existsSync(path)) throw usageError(`${path} already exists and is not overwritten.`);
   const left = failedLines(inputOf(store, batch), allResultsOf(store, batch), 'correct');
-  await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
+  await writeWhole(path, left, `Every line of ${batch} was applied.`);
+}
+
+/** Writes a file that appears only when it is whole: a killed command leaves `FILE.part`. */
+async function writeWhole(path: string, lines: AsyncIterable<Uint8Array>, emptyText: string): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await writeFile(part, lines, { flag: 'wx', mode: 0o600 });
+    if ((await stat(part)).size === 0) throw usageError(emptyText);
+    await rename(part, path);
+  } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') throw usageError(`${path} already exists and is not overwritten.`, error);
-    // An incomplete file would look complete, so it is removed.
-    await rm(path, { force: true });
+    if (code === 'EEXIST') throw usageError(`${part} already exists and is not overwritten.`, error);
+    await rm(part, { force: true });
     throw typeof code === 'string' ? usageError(cannotWriteText(path, error, '--failed-to'), error) : error;
-  });
-  if ((await stat(path)).size > 0) return;
-  await rm(path);
-  throw usageError(`Every line of ${batch} was applied.`);
+  }
 }
 
 /** A deployment with customer updates. */

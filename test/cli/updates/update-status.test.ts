@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { resumedName } from '../../../cli/updates/update-status.ts';
@@ -68,9 +68,12 @@ test('--failed-to says what it wrote, and why it writes no file', async () => {
     return path;
   };
   const batch = await withBatch({ lineOutcome });
-  const written = await writing('a file', batch);
-  await writing('a file that exists', batch, written);
+  await writing('a file that exists', batch, await writing('a file', batch));
+  const left = await failedFile();
+  await writeFile(`${left}.part`, '');
+  await writing('a part of a command that was killed', batch, left);
   const others = [
+    left,
     await writing('CSV', batch, await failedFile('failed.csv')),
     await writing('a text', batch, await failedFile('failed.txt')),
   ];
@@ -86,7 +89,7 @@ test('--failed-to says what it wrote, and why it writes no file', async () => {
   vi.setSystemTime('2026-11-30T12:21:00Z');
   await writing('a batch that was stopped 21 minutes ago', justStopped);
 
-  expect(results.map(([, { code }]) => code)).toEqual([0, 2, 2, 2, 2, 2, 2, 0]);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 2, 2, 2, 2, 2, 2, 2, 0]);
   for (const file of others) await expect(stat(file)).rejects.toThrow('ENOENT');
   expect(justStopped.asked.filter((line) => line.includes('stop.json'))).toEqual([]);
   await expectResults('update-failed-to', results);
