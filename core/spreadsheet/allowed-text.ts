@@ -53,7 +53,7 @@ const FORMAL = whole(
  * PyExcelerate writes the text `None`.
  */
 const USUAL_TEXT =
-  /^None$|^(?:&(?:[LCRPNDTAFB]|"(?:Times New Roman|Arial|Calibri|-),(?:Regular|Bold)"(?:&(?:[89]|1[0-2]))?)|Page|of|עמוד|מתוך|[ /-])+$/;
+  /^None$|^(?:&(?:[LCRPNDTAFB]|"(?:Times New Roman|DejaVu Serif|Arial|Calibri|-),(?:Regular|Bold|Book)"(?:&(?:[89]|1[0-2]))?)|Page|of|עמוד|מתוך|[ /-])+$/;
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,

@@ -297,7 +297,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     ['the number of the page', footer('&amp;P')],
     ['page and pages', footer('&amp;LPage &amp;P of &amp;N&amp;R&amp;D &amp;T')],
     ['page and pages in Hebrew', footer('&amp;Cעמוד &amp;P מתוך &amp;N')],
-    ['sheet and file in a font', footer('&amp;L&amp;&quot;Calibri,Bold&quot;&amp;11&amp;A&amp;R&amp;F')],
+    ['sheet in fonts', footer('&amp;&quot;Calibri,Bold&quot;&amp;11&amp;A&amp;&quot;DejaVu Serif,Book&quot;&amp;F')],
     ['the folder of the author of xlsx-populate', savedIn('C:\\Users\\djohnson\\Code\\xlsx-populate\\lib\\')],
     [
       'a bold theme font and another size',
@@ -373,6 +373,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       ),
     ],
     ['advice to open it for reading only', inMain('<fileSharing userName="" readOnlyRecommended="1"/>')],
+    ['a locked structure', inMain('<workbookProtection workbookPassword="83AF" lockStructure="1"/>')],
     ['a number format with a currency', withFormat('#,##0.00\\ &quot;CHF&quot;;[Red]\\-#,##0.00\\ [$₪-40D]')],
     ['a number format with the prefix of a country', withFormat('&quot;+972-&quot;00-000-0000')],
     [
