@@ -90,8 +90,6 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   };
 }
 
-const TOO_WIDE = `text with a record of more than ${MOST_CELLS.toLocaleString('en-US')} fields`;
-
 /** Bytes before the first record: byte order marks and a line that names the separator. */
 export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparatorLine: boolean): number {
   const [line = ''] = (hasSeparatorLine && SEPARATOR_LINE.exec(text)) || [];
@@ -111,7 +109,8 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
 }
 
 function otherText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): OtherText {
-  if (found.some(({ tooWide }) => tooWide)) return { open, description: TOO_WIDE };
+  const tooWide = `text with a record of more than ${MOST_CELLS.toLocaleString('en-US')} fields`;
+  if (found.some((each) => each.tooWide)) return { open, description: tooWide };
   const cells = headOf(widest(found));
   if (cells.length === 0)
     return { open, description: open ? 'text whose first record does not end' : 'text without a record' };
@@ -143,8 +142,8 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
   const filled = cells.filter(isFilled);
   if (filled.length < least) return false;
   const { names, listed, excepted } = index.readHeader(cells);
-  const several = new Set(names ?? filled).size === (names ?? filled).length;
-  return several && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
+  const texts = names?.filter((name) => name !== '') ?? filled;
+  return new Set(texts).size === texts.length && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
 }
 
 /**
@@ -159,22 +158,24 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
   const [header = [], below = []] = candidate.records.slice(rowsAbove);
   const least = Math.max(header.filter(isFilled).length, NARROWEST_WITHOUT_NAMES);
   const wide = above.filter((cells) => cells.filter(isFilled).length >= least);
-  // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
-  const isSentence = ([, ...others]: string[]) => others.every((cell) => /^ .*\p{L}/u.test(cell));
   const isWord = (cell: string) => !/\d{5}/.test(cell) && index.meaningOf(cell).kind !== 'excepted';
-  const hasWords = (cells: string[]) => below.some((cell, at) => /^\d+$/.test(cell) && /^\D+$/.test(cells[at] ?? ''));
-  const isTitle = (cells: string[]) => isSentence(cells) || (cells.every(isWord) && hasWords(cells));
-  const areTitles = wide.length <= 1 && wide.every(isTitle) && !above.flat().some(hasControls);
-  return areTitles ? { ...candidate, rowsAbove } : undefined;
+  const isData = (cell: string) => /^\d+$/.test(cell) || isSameData(cell, cell);
+  const hasWords = (cells: string[]) => below.some((cell, at) => isData(cell) && /^\D+$/.test(cells[at] ?? ''));
+  const [line = [], ...more] = wide.filter((cells) => !(cells.every(isWord) && hasWords(cells)));
+  // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
+  const isSentence = more.length === 0 && line.slice(1).every((cell) => /^ .*\p{L}/u.test(cell));
+  return isSentence && !above.flat().some(hasControls) ? { ...candidate, rowsAbove } : undefined;
 }
 
 /** Whether all texts of a record name fields. */
 function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   const names = cells.filter(isFilled);
+  // A title that a program has padded with empty cells has fewer texts than a header.
+  const last = names.length < Math.min(FEWEST_NAMED, index.width) ? cells.length - 1 : cells.findLastIndex(isFilled);
   // A cell with another separator may be several cells, some of them unlisted. It must match a name exactly.
   const isListed = (cell: string) =>
     SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
-  return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
+  return names.length > 0 && names.length * 2 > last && names.every(isListed);
 }
 
 /**

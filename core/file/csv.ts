@@ -257,11 +257,10 @@ class CsvCount {
 
   #add(record: Scanner): void {
     const { records } = this;
-    if (records === 0) {
-      // Quotation marks in titles do not matter.
-      record.strayQuotes = 0;
-      return;
-    }
+    // Quotation marks in titles and empty lines below them do not matter.
+    if (records === 0) record.strayQuotes = 0;
+    if (records <= 1) record.emptyLines = 0;
+    if (records === 0) return;
     const { from, to, cells, quoted } = record;
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;

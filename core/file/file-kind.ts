@@ -74,9 +74,9 @@ function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
 
 function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const start = textStart(first);
-  // A byte order mark alone is not content.
-  if (complete && start.text === '') return { result: 'empty' };
   const begins = start.text.trimStart();
+  // A byte order mark, empty lines and a DOS end-of-file mark are not content.
+  if (complete && begins.replaceAll('\x1a', '').trim() === '') return { result: 'empty' };
   const [line = ''] = begins.slice(0, LINE_CHARACTERS_SEARCHED).split(/[\r\n]/, 1);
   if (hasControls(line)) return refused('binary data of an unrecognised kind');
   const csv = expected.formats.includes('csv') ? csvStart(start, complete, expected) : undefined;

@@ -51,7 +51,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
     setting: 'until an empty file is released',
-    stops: 'with 0 bytes, or an empty file inside',
+    stops: 'of 0 bytes or blanks, packed or not',
     kindOf: () => '',
     measure: ({ facts }) => ({ measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 }),
     words: () => 'is empty',

@@ -175,20 +175,20 @@ test.each<Case>([
 const TWO_COLUMNS: Setting = { columns: ['id', 'name'] };
 
 test.each<[what: string, bytes: string, rowsAbove: number, setting?: Setting]>([
-  ['rows that end with a separator', HEADER + rows(240).replaceAll('\n', ',\n'), 0, LEFT_OUT],
   ['rows that end with two separators and marks', HEADER + rows(240).replaceAll('\n', ',"",\n'), 0, LEFT_OUT],
   ['a header that ends with a separator', `id,name,phone,\n${rows(240)}`, 0, LEFT_OUT],
-  ['header and rows that end so', `id,name,phone,\n${rows(240).replaceAll('\n', ',,\n')}`, 0, LEFT_OUT],
-  ['separators before Windows line breaks', (HEADER + rows(240).replaceAll('\n', ',\n')).replaceAll('\n', '\r\n'), 0],
+  ['header and rows that end so', `id,name,phone,,,,,\n${rows(240).replaceAll('\n', ',,\n')}`, 0, LEFT_OUT],
+  ['rows that end with a separator and CR LF', HEADER + rows(240).replaceAll('\n', ',\r\n'), 0, LEFT_OUT],
   ['rows that end with a blank cell', HEADER + rows(240).replaceAll('\n', ', \n'), 0, LEFT_OUT],
   ['rows that end with invisible cells', HEADER + rows(240).replaceAll('\n', ',"\u00a0\u200b"," "\n'), 0, LEFT_OUT],
   ['blank cells below an empty one', `,${HEADER}${rows(240).replaceAll(/^(?=.)/gm, ' ,')}`, 0, LEFT_OUT],
-  ['one title', `Leads of November\n${FILE}`, 1],
+  ['one title, above one column', `Leads of November\n\nid\n${'1\n'.repeat(240)}`, 1, { columns: ['id'] }],
   ['a title as Excel pads it', `Leads,,\n,,\n${FILE}`, 2],
+  ['a title as wide as padded rows', `Leads,,,,\n${FILE.replaceAll('\n', ',,\n')}`, 1],
   ['several titles and an empty line', `Leads\nMade on 2026-11-20, by Dana\n\nPage 1\n${FILE}`, 3],
   ['a sentence with more commas', `Dear all, these are the leads, made on Monday, by Dana\n${FILE}`, 1],
   ['such a sentence, with left-out columns', `שלום, מצורף דוח, לפי בקשתך, של הלידים\n\n${FILE}`, 1, LEFT_OUT],
-  ['a title as wide as the header', `Leads,Haifa,2026-11-20\n${FILE}`, 1],
+  ['titles as wide as the header', `Leads,Haifa,2026-11-20\nMade,by,Dana\n${FILE}`, 2],
   ['a title that is wider, with left-out columns', `דוח,סניף,חיפה,30/11/2026\n\n${FILE}`, 1, LEFT_OUT],
   ['a title, with left-out columns', `Leads\n\n${FILE}`, 1, LEFT_OUT],
   ['a title as wide as two requested columns', `Report;x\nid;name\n${'1;a\n'.repeat(240)}`, 1, TWO_COLUMNS],
@@ -229,6 +229,7 @@ test.each([
   ['the byte order mark of UTF-8', '\uFEFF'],
   ['the byte order mark of UTF-16', utf16('')],
   ['that of UTF-16 in the other order', utf16('').swap16()],
+  ['only white space and the end mark of DOS', ' \r\n\t\n\x1a'],
 ])('publishes %s every night after one release, for an entity without records', async (_, bytes) => {
   const { next, release, ...end } = await night(bytes, { before: [] });
 
