@@ -83,6 +83,8 @@ describe('the recipe for DuckDB', () => {
     ['"encoding": "utf-16le"', Buffer.from(`\ufeff${CSV}`, 'utf16le')],
     ['"compression": "gzip"', gzipSync(CSV)],
     ['"content": {"rowsAbove": 2}', `Leads\r\nof November\r\n${CSV}`],
+    ['"content": {"rowsAbove": 2}', `Leads\r\n\r\n${CSV}`], // These manifests say 1.
+    ['"content": {"rowsAbove": 2}', `sep=,\r\nLeads\r\n${CSV}`],
   ])('reads a file of %s with the option of the table of dialects', async (says, content) => {
     const path = await downloaded('DuckDB', content);
 
