@@ -1,15 +1,9 @@
 import { once } from 'node:events';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { numberArgument } from '../cli/support/command-options.ts';
 import { endWith, untilInterrupted } from '../cli/support/until-interrupted.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
 import type { SandboxOptions } from './sandbox-settings.ts';
-
-function number(from: number, to: number): (text: string) => number {
-  return (text) => {
-    if (/^\d+$/.test(text) && Number(text) >= from && Number(text) <= to) return Number(text);
-    throw new InvalidArgumentError(`It must be a whole number from ${from} to ${to}.`);
-  };
-}
 
 function greeting({ url, baseUrl, authUrl, clientId, clientSecret }: Sandbox): string {
   return `The sandbox CRM is running. Ctrl-C stops it.
@@ -33,10 +27,10 @@ All faults: sandbox/README.md
 async function main(): Promise<void> {
   const program = new Command('npm run sandbox --')
     .description('Runs a CRM on this computer that implements the whole interface document.')
-    .option('--port <number>', 'port on 127.0.0.1; 0 = any free one', number(0, 65_535), 4010)
-    .option('--rows <number>', 'records of each kind', number(0, 100_000))
-    .option('--bytes <number>', 'size of each file instead, generated while it is sent', number(1, 2 ** 40))
-    .option('--job-seconds <number>', 'time that an export takes', number(0, 10_000_000))
+    .option('--port <number>', 'port on 127.0.0.1; 0 = any free one', numberArgument(0, 65_535), 4010)
+    .option('--rows <number>', 'records of each kind', numberArgument(0, 100_000))
+    .option('--bytes <number>', 'size of each file instead, generated while it is sent', numberArgument(1, 2 ** 40))
+    .option('--job-seconds <number>', 'time that an export takes', numberArgument(0, 10_000_000))
     .option('--client-id <id>', 'id of the OAuth client')
     .option('--client-secret <secret>', 'secret of the OAuth client')
     .parse();
