@@ -75,7 +75,7 @@ export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
     endpoint: endpointUrl,
     ...(usual && { region: usual }),
     ...selected,
-    ...(local && { credentials }),
+    ...(local && { credentials, useFipsEndpoint: false, useDualstackEndpoint: false }),
   };
 }
 
