@@ -31,6 +31,7 @@ process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
 process.env.CRM_EXPORT_CONFIG = join(import.meta.dirname, 'test', 'support', 'config');
 delete process.env.CRM_EXPORT_DEPLOYMENT;
 delete process.env.CRM_CLIENT_SECRET;
+delete process.env.NODE_USE_ENV_PROXY;
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
 /** The tests without a local cloud. */

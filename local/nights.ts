@@ -23,7 +23,6 @@ const POLL_RUN_MS = 250;
 /** The entity of the second night whose file is quarantined and released. */
 const SHRUNK = 'meetings';
 const ROWS_LEFT = 40;
-const PROJECT = join(import.meta.dirname, '..');
 
 /** A run and, if it has published, its manifest. */
 export interface FinishedRun {
@@ -102,9 +101,8 @@ async function crmExport({ screen, record, cloud, interrupt }: Session, words: s
   const { code } = await runCommand({
     name: 'crm-export',
     command: process.execPath,
-    args: [join(PROJECT, 'cli', 'main.js'), ...args],
+    args: [join(import.meta.dirname, '..', 'cli', 'main.js'), ...args],
     env: cloud.env,
-    cwd: PROJECT,
     record,
     signal: interrupt.signal,
     onLine: (line) => screen.line(line),

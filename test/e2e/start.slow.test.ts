@@ -12,13 +12,16 @@ const CLI = 'cli/main.js';
 let kept: Running;
 
 beforeAll(() => {
-  // The AWS settings of the person's shell must have no effect.
+  // The AWS and proxy settings of the person's shell must have no effect.
   kept = run(START, ['--keep', '--json', '--entity', 'leads', '--poll-seconds', '1'], {
     AWS_REGION: 'eu-west-1',
     AWS_PROFILE: 'nobody',
     AWS_ACCESS_KEY_ID: 'AKIAIOSFODNN7EXAMPLE',
     AWS_SECRET_ACCESS_KEY: 'wrong',
     AWS_ENDPOINT_URL: DEAD_ADDRESS,
+    AWS_USE_FIPS_ENDPOINT: 'true',
+    HTTP_PROXY: DEAD_ADDRESS,
+    NODE_USE_ENV_PROXY: '1',
   });
 });
 
