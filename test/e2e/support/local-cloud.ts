@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { quoted } from '../../../cli/support/command-options.ts';
 import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
 import { bundleAhead, bundleOfStep } from '../../../lib/workflow/step-bundles.ts';
 import { bootstrap } from '../../../local/cdk.ts';
@@ -29,11 +30,11 @@ case "$1" in
 */_worker.js)
   dir=\${1%/*}
   name=\${dir%-*}
-  ln -s '${COMPILED}/'"\${name##*-}" "$dir/compiled" 2>/dev/null
+  ln -s ${quoted(`${COMPILED}/`)}"\${name##*-}" "$dir/compiled" 2>/dev/null
   export NODE_COMPILE_CACHE="$dir/compiled" NODE_COMPILE_CACHE_PORTABLE=1
   ;;
 esac
-exec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"
+exec ${quoted(process.execPath)} ${quoted(`--import=${pathToFileURL(recorder)}`)} "$@"
 `;
 
 declare module 'vitest' {
@@ -86,8 +87,7 @@ async function recordingNode(): Promise<string> {
   const recorder = join(dir, 'record-calls.mjs');
   await writeFile(recorder, stripTypeScriptTypes(source));
   const node = join(dir, 'node');
-  await writeFile(node, script(recorder));
-  await chmod(node, 0o755);
+  await writeFile(node, script(recorder), { mode: 0o755 });
   return dir;
 }
 
