@@ -15,7 +15,7 @@ s3, db = boto3.client("s3"), sqlite3.connect(file, isolation_level=None)
 own = "_change_type, _sequence, _kind, _from_run, _to_run, _from_date, _to_date"
 named = lambda *names: ", ".join('"' + name.replace('"', '""') + '"' for name in names)
 plain = lambda value: value if isinstance(value, (str, int, float, type(None))) else str(value)
-run = lambda to: "run=" + quote(to["run"], safe="!()")
+run = lambda to: "run=" + quote(to["run"], safe="!'()")
 applied = lambda: db.execute("SELECT sequence, run FROM applied WHERE entity = ?", [entity]).fetchone()
 anew = lambda why: sys.exit(f"{why}. For a new copy: DELETE FROM applied, and run this again.")
 

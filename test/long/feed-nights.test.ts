@@ -136,12 +136,11 @@ test('the recipe does not change a copy whose next feed is gone, and rebuilds it
   await nights.night('ordinary');
   await expire(world, recordKey('leads', end));
   copyTo(world, bucket);
-  const first = { sequence: 1, run: 'leads-2026-10-02-1' };
 
   const refused = await copies.run(copy);
 
   expect(refused).toMatchObject({ status: 1, said: expect.stringContaining(`${end.run}/_feed.json`) });
-  expect(placeOf(copy)).toEqual(first);
+  expect(placeOf(copy)).toEqual({ sequence: 1, run: "lead's-2026-10-02-(1)!" });
   expect(refused.said).toContain('DELETE FROM applied');
   placeOf(copy, 'DELETE FROM applied');
   expect(await copies.run(copy)).toMatchObject({ status: 0 });

@@ -10,7 +10,7 @@ type DuckDb = Awaited<ReturnType<typeof openDuckDb>>;
  * @param ignored columns to ignore
  */
 export async function differencesOfCopy(duckdb: DuckDb, copy: string, table: string, ignored: readonly string[]) {
-  const source = `read_parquet('${table}', hive_partitioning = false)`;
+  const source = `read_parquet('${table.replaceAll("'", "''")}', hive_partitioning = false)`;
   const columns = (await duckdb.rows(`DESCRIBE SELECT * FROM ${source}`)).map(([name, type]) => ({ name, type }));
   const rows = rowsOf(copy);
   const texts = join(copy, '..', 'copied.jsonl');
@@ -43,7 +43,7 @@ function rowsOf(copy: string): Record<string, string | null>[] {
  * Rows that only the view `history` of a date or only its table has. As texts, because types may have changed since.
  */
 export async function differencesOfHistory(duckdb: DuckDb, date: string, table: string) {
-  const source = `read_parquet('${table}', hive_partitioning = false)`;
+  const source = `read_parquet('${table.replaceAll("'", "''")}', hive_partitioning = false)`;
   const columns = await duckdb.rows(`DESCRIBE SELECT * EXCLUDE (updatedat) FROM ${source}`);
   // 0 and -0 are equal but have different texts.
   const value = (name: unknown, type: unknown) => (type === 'DOUBLE' ? `"${name}" + 0` : `"${name}"`);

@@ -104,7 +104,7 @@ export class ThirtyNights {
   }
 
   async #publish(event: Event, number: number): Promise<void> {
-    const run = `leads-${this.date}-${number}`;
+    const run = `lead's-${this.date}-(${number})!`;
     const quoted = this.#leads.map((lead) => lead.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(','));
     const csv = `${[COLUMNS.join(','), ...quoted].join('\n')}\n`;
     this.#newest = run;
