@@ -11,7 +11,7 @@ const DATE_TIME = new RegExp(
 /** The types of fields: the schema, and the end of a sentence about a wrong value. A code has a schema of its own. */
 export const KINDS = {
   text: [z.string(), 'must be text'],
-  flag: [z.boolean(), 'must be true or false'],
+  flag: [z.boolean(), 'must be true or false, in lower case'],
   code: [z.int(), 'must be one of the codes'],
   int32: [z.int32(), 'must be a whole number from -2147483648 to 2147483647'],
   number: [z.number(), 'must be a number'],
