@@ -274,7 +274,7 @@ export class LaterHeaders {
       for (const { index, 0: match } of letters(cell).matchAll(this.#hidden.pattern)) {
         const from = Math.min(index, atBegin);
         const to = Math.min(cell.length - index - match.length, atEnd);
-        if (cell.length - from - to > LONGEST_NAME || tried.has(`${from} ${to}`)) continue;
+        if ((tried.size >= MOST_LONG && cell.length - from - to > LONGEST_NAME) || tried.has(`${from} ${to}`)) continue;
         tried.add(`${from} ${to}`);
         const anySpelling = isNumbered || from + to > 0;
         const inner = bare.map((text) => without(SIGNS, text.slice(from, text.length - to)) || text);
@@ -323,8 +323,9 @@ const SIGNS = /^(?:\p{L}[.:] |[^\p{L}\p{M}])+|[^\p{L}\p{M}\p{N}]+$/gu;
 const SIGNS_AND_DIGITS = /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu;
 /** A quick test for signs around a name and a note after it. */
 const MAY_BE_DECORATED = /^[^\p{L}\p{M}]|^\p{L}[.:] |[([{</|*?:=\r\n]|[^\p{L}\p{M}\p{N}]$/u;
-/** A longer text is not a name. Patterns and loops would take quadratic time for it. */
+/** A longer text is a name only before blanks or a note. Patterns and many loops would take quadratic time for it. */
 const LONGEST_NAME = 500;
+const MOST_LONG = 3;
 
 function without(signs: RegExp, text: string): string {
   return text.length > LONGEST_NAME ? text : text.replace(signs, '');
@@ -389,11 +390,7 @@ function unescaped(text: string): string {
   return text.replace(/(?<!\\)\\+u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function withoutEmptyEnd(cells: readonly string[]): string[] {
-  return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
-}
-
-/** The folded text of a record. Records with equal texts count as repeated. */
+/** The folded text of a record without its empty end. Records with equal texts count as repeated. */
 export function foldedRecord(cells: readonly string[]): string {
-  return JSON.stringify(withoutEmptyEnd(cells.map(folded)));
+  return cells.map(folded).join('\n').trimEnd();
 }

@@ -64,7 +64,7 @@ describe('finds a header that names a left-out column', () => {
     ['after a word, beside an empty cell', ['lead_id', 'lead_name', 'lead_nationalId', '']],
     ['in two cells, numbered, in capitals', ['ID 1', 'NATIONALID 2']],
     ['numbered, after a word', ['col9_id', 'col10_name', 'col11_nationalId']],
-    ['after the name of the entity', ['lead_id', 'lead_name', 'lead_nationalId']],
+    ['after the name of the entity, with a note', ['lead_id', 'lead_name', `lead_nationalId (${'x'.repeat(500)})`]],
     ['after it in small letters', ['leadid', 'leadname', 'leadnationalid']],
     ['after it in humps, beside columns that are not listed', ['leadId', 'leadX', 'leadNationalId']],
     ['by labels after it', ['Lead: מזהה', 'Lead: Name', 'Lead: National ID']],
