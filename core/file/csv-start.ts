@@ -135,13 +135,14 @@ const widest = (some: Candidate[]): Candidate | undefined =>
 
 /**
  * Whether at least half of the texts of a record name fields, and the record has at least three texts, or as many as
- * were requested.
+ * were requested. If all texts are listed, but several empty cells are between them, they are titles of groups.
  */
 export function namesMost(cells: readonly string[], index: FieldIndex): boolean {
   const least = Math.min(FEWEST_NAMED, index.width);
   const filled = cells.filter(isFilled);
   if (filled.length < least) return false;
-  const { names, listed, excepted } = index.readHeader(cells);
+  const { names, listed, excepted, unnamed } = index.readHeader(cells);
+  if (names && (unnamed[1] ?? cells.length) < cells.findLastIndex(isFilled)) return false;
   const texts = names?.filter((name) => name !== '') ?? filled;
   return new Set(texts).size === texts.length && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
 }
@@ -158,9 +159,12 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
   const [header = [], below = []] = candidate.records.slice(rowsAbove);
   const least = Math.max(header.filter(isFilled).length, NARROWEST_WITHOUT_NAMES);
   const wide = above.filter((cells) => cells.filter(isFilled).length >= least);
-  const isWord = (cell: string) => !/\d{5}/.test(cell) && index.meaningOf(cell).kind !== 'excepted';
-  const isData = (cell: string) => /^\d+$/.test(cell) || isSameData(cell, cell);
-  const hasWords = (cells: string[]) => below.some((cell, at) => isData(cell) && /^\D+$/.test(cells[at] ?? ''));
+  // Unlike a title, a record has values like those below it. Both may have dates.
+  const isValue = (cell: string, at: number) => !/^\d{4}-/.test(cell) && isSameData(cell, below[at] ?? '');
+  const isWord = (cell: string, at: number) =>
+    !/\d{5}/.test(cell) && !isValue(cell, at) && index.meaningOf(cell).kind !== 'excepted';
+  const isData = (cell: string, at: number) => /^\d+$/.test(cell) || (at === 0 && isSameData(cell, cell));
+  const hasWords = (cells: string[]) => below.some((cell, at) => isData(cell, at) && /^\D+$/.test(cells[at] ?? ''));
   const [line = [], ...more] = wide.filter((cells) => !(cells.every(isWord) && hasWords(cells)));
   // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
   const isSentence = more.length === 0 && line.slice(1).every((cell) => /^ .*\p{L}/u.test(cell));
@@ -252,7 +256,7 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** The size of the first piece. It doubles with each piece, because the scanner reads an incomplete record again. */
+/** The size of the first piece. Each piece doubles what was read, because the scanner reads an incomplete record again. */
 const FIRST_PIECE = 4096;
 
 /**
@@ -269,12 +273,10 @@ function firstRecords(
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
-  let at = 0;
   try {
-    for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
-      scanner.push(bytes.subarray(at, at + piece));
+    for (let [at, end] = [0, FIRST_PIECE]; at < bytes.length && found.length < most; [at, end] = [end, 2 * end]) {
+      scanner.push(bytes.subarray(at, end));
       scanner.flush();
-      at += piece;
     }
     if (complete) scanner.end();
   } catch (error) {
