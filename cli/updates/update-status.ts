@@ -176,7 +176,7 @@ export async function resumedBy(store: Pick<Bucket, 'read'>, batch: string): Pro
  * other batch as BATCH-r2.
  */
 export function isResume(execution: string | undefined, batch: string): boolean {
-  return execution?.slice(0, -7) === resumedName(batch);
+  return /^(.+)-[\da-f]{6}$/.exec(execution ?? '')?.[1] === resumedName(batch);
 }
 
 /** A batch as `--json` prints it. Unknown values are null. */

@@ -99,7 +99,7 @@ test('--failed-to writes the lines not applied, for the owner only, as a file th
   const { cli, objects, first } = await withBatch({ lineOutcome });
   const file = await failedFile();
   // In the console, a person has started another batch of the same customers under the name of a resumed batch.
-  objects.set(`updates/${first}-r2/_started.json`, Buffer.from('{"execution":"by-hand"}'));
+  objects.set(`updates/${first}-r2/_started.json`, Buffer.from(`{"execution":"${first}-r2-monday"}`));
   const appliedLine = { ...failedLine, line: 3, id: people(3)[2]?.id, outcome: 'APPLIED', at: null };
   objects.set(`updates/${first}-r2/result.jsonl`, Buffer.from(jsonl([appliedLine])));
   await cli('update-status', first, '--failed-to', file);
