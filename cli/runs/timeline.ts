@@ -170,7 +170,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   table: ({ after }, { what }) => {
     const { table, outcome } = after ?? {};
     if (outcome === 'SUPERSEDED') return 'Wrote no table: another run is published for the date';
-    if (!table) return `The table is not written${what === 'export' ? '; the file is published' : ''}`;
+    if (!table) return `The table is not written${what === 'table' ? '' : '; the file is published'}`;
     return `Table of ${table.run} written: ${countText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
   },
 };

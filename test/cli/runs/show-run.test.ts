@@ -110,6 +110,7 @@ const waits = { ...after(3), checks: 2, waitSeconds: 60, run: run({ deadline: tr
 const adopted = { ...begun, run: { ...begun.run, adopted: 'leads-before' } };
 const rejected = { status: 'FAILED', output: '', error: 'FileRejected', cause: 'The received file is not the export.' };
 const table = { ...rejected, input: { entity: 'leads', table: { run: 'leads-nite' } } };
+const release = { ...rejected, input: { entity: 'leads', release: 'leads-nite' } };
 const repeated = { ...begun, input: { ...input, date: '2026-11-20' }, run: null };
 
 const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<Execution>][] = [
@@ -165,6 +166,7 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     rejected,
   ],
   ['a table for a run without a file', 'table', states(['WriteTable', '01:00:50', empty]), table],
+  ['a table that a release did not write', 'table', states(['WriteTable', '01:00:50', empty]), release],
   ['a nightly run that a person started again', 'begin', states(['CreateExport', '01:00:00', repeated])],
 ];
 
