@@ -2,6 +2,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { nameEnding } from '../runs/find-run.ts';
+import { quoted } from '../support/command-options.ts';
 import { usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { fileError, goneText, ifReadable, type Manifests } from './stored-manifests.ts';
@@ -37,7 +38,7 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
     const manifest = pointer && pointer.execution !== execution && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;
   }
-  const see = `To see this file: ${CRM_EXPORT} peek ${entity} --run ${execution}.`;
+  const see = `To see this file: ${CRM_EXPORT} peek ${entity} --run ${quoted(execution)}.`;
   throw fileError(`No export of ${entity} is published before ${date}, so there is no file to compare with. ${see}`);
 }
 
