@@ -41,22 +41,16 @@ export async function release(named: string, options: ReleaseOptions): Promise<v
     );
   const manifests = createManifests(target);
   const { manifest, stays } = await judge(manifests, entity, name, newNormal);
-  if (!options.yes) await askAfterDifference(target, manifests, manifest, options);
+  if (!options.yes) {
+    for (const line of await differenceText(target, manifests, manifest)) printErr(withPlace(line, options));
+    if (process.stdin.isTTY) await askHere(`Release ${name} to its readers?`, 'nothing was released.');
+  }
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
   warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   printErr(`${started.name} releases ${name}.${stays}`);
   await afterStart(target, [started], options);
-}
-
-/**
- * Prints how the file differs from the published one. On a terminal it then asks for a confirmation.
- * @throws CommandError (exit code 2) if the answer is no
- */
-async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest, place: TargetOptions) {
-  for (const line of await differenceText(target, manifests, manifest)) printErr(withPlace(line, place));
-  if (process.stdin.isTTY) await askHere(`Release ${manifest.execution} to its readers?`, 'nothing was released.');
 }
 
 /** The differences, or why the files cannot be compared. A file that cannot be compared may still be right. */

@@ -99,13 +99,12 @@ export function columnTexts(drift: Drift | null, warnings: string[]): string[] {
 function placesOf(shown: ShownRun): string[] {
   const { bucket, key, manifestKey, keptUntil, executionArn, table } = shown;
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
-  const places = [
+  return [
     ...(key === null ? [] : [`File: s3://${bucket}/${key}${kept}`]),
     ...(manifestKey === null ? [] : [`Manifest: s3://${bucket}/${manifestKey}`]),
     ...(table === null ? [] : [`Table: s3://${bucket}/${table.key}`]),
     `Execution: ${shown.consoleUrl ?? executionArn}`,
-  ];
-  return places.map((place) => `  ${printableLine(place)}`);
+  ].map((place) => `  ${printableLine(place)}`);
 }
 
 type ShownRun = Awaited<ReturnType<typeof showRun>>;

@@ -6,7 +6,7 @@ import { hasNoExport, outcomeText, parseState, type Run, readInput } from './run
 
 /** The history of a run in sentences, one for each phase: consecutive states that serve one purpose. */
 
-type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'changes' | 'end';
+type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'end';
 
 interface Moment {
   at: string;
@@ -16,15 +16,13 @@ interface Moment {
   text: string;
 }
 
-/** The states of each phase: that of a step, and that of the wait before it. */
+/** The states of each phase that has a sentence: that of a step, and that of the wait before it. */
 const STATES: Partial<Record<Phase, string[]>> = {
-  begin: ['BeginRun'],
   create: ['CreateExport', 'WaitBeforeCreate'],
   check: ['CheckStatus', 'WaitBeforeCheck'],
   download: ['DownloadFile', 'WaitBeforeDownload'],
   publish: ['PublishFile', 'WaitBeforePublish'],
   table: ['WriteTable', 'WaitBeforeTable'],
-  changes: ['WriteChanges', 'WaitBeforeChanges'],
 };
 
 /** Consecutive states of one phase, such as status checks and the waits between them. */

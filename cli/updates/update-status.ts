@@ -57,9 +57,10 @@ export async function updateStatus(batch: string | undefined, options: StatusOpt
   if (options.json) printJson(status);
   else printOut([...detailsOf(status, options), ...(await resultText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
+  const batches: [string, ...string[]] = [batch];
   let last = status;
-  while (last.resumedAs !== null) last = await statusOf(target, last.resumedAs);
-  await writeFailedLines(target.store, batch, last, options.failedTo);
+  for (; last.resumedAs !== null; batches.push(last.batch)) last = await statusOf(target, last.resumedAs);
+  await writeFailedLines(target.store, batches, last, options.failedTo);
   printErr(`Wrote ${options.failedTo}, which holds customer data.`);
 }
 
@@ -90,29 +91,26 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
 
 /**
  * Writes the lines of a batch that neither the batch itself nor a batch that resumed it has applied. The new file is
- * JSON Lines, byte for byte as stored, and only its owner may read it.
- * @param last the last batch that resumes it, or the batch itself
+ * JSON Lines, byte for byte as stored, and only its owner may read it. A killed command leaves `FILE.part`.
+ * @param batches the batch, then those that resumed it
+ * @param last the last of them
  * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
-async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus, path: string): Promise<void> {
+async function writeFailedLines(store: Bucket, batches: [string, ...string[]], last: BatchStatus, path: string) {
+  const [batch] = batches;
   if (formatOf(path) !== 'jsonl')
     throw usageError(`Failed lines are written as JSON Lines, so ${path} must end in .jsonl.`);
   if (last.status === 'RUNNING') throw usageError(`The batch ${last.batch} is still under way: wait for its end.`);
-  const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
-  if (until && until > new Date()) {
+  const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : new Date(0);
+  if (until > new Date()) {
     throw usageError(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
   if (existsSync(path)) throw usageError(`${path} already exists and is not overwritten.`);
-  const left = failedLines(inputOf(store, batch), allResultsOf(store, batch), 'correct');
-  await writeWhole(path, left, `Every line of ${batch} was applied.`);
-}
-
-/** Writes a file that appears only when it is whole: a killed command leaves `FILE.part`. */
-async function writeWhole(path: string, lines: AsyncIterable<Uint8Array>, emptyText: string): Promise<void> {
   const part = `${path}.part`;
   try {
-    await writeFile(part, lines, { flag: 'wx', mode: 0o600 });
-    if ((await stat(part)).size === 0) throw usageError(emptyText);
+    const left = failedLines(inputOf(store, batch), resultsOf(store, ...batches), 'correct');
+    await writeFile(part, left, { flag: 'wx', mode: 0o600 });
+    if ((await stat(part)).size === 0) throw usageError(`Every line of ${batch} was applied.`);
     await rename(part, path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -165,12 +163,6 @@ async function claimOf(store: Pick<Bucket, 'read'>, batch: string) {
   return parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
 }
 
-/** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
-export async function resumedBy(store: Pick<Bucket, 'read'>, batch: string): Promise<string | undefined> {
-  const execution = (await claimOf(store, resumedName(batch)))?.execution;
-  return isResume(execution, batch) ? resumedName(batch) : undefined;
-}
-
 /**
  * Whether an execution resumes a batch. The command names it `BATCH-r2-1a2b3c`; in the console, a person may start any
  * other batch as BATCH-r2.
@@ -184,7 +176,7 @@ export interface BatchStatus extends Run {
   batch: string;
   /** The number of all records; null until they are counted. */
   records: number | null;
-  /** The batch that resumes this one. */
+  /** The batch that resumes this one, once an execution has claimed it. */
   resumedAs: string | null;
   /** The number of lines with each outcome. */
   counts: Counts;
@@ -203,6 +195,7 @@ export async function statusOf(
   const { store } = target;
   const described = found.execution ?? (await executionOfBatch(target, batch));
   const keys = keysOf(batch);
+  const resume = await claimOf(store, resumedName(batch));
   const manifest = parseJson(batchManifestSchema, (await store.read(keys.manifest))?.text);
   if (!described && !manifest) throw usageError(`There is no batch ${batch} in this deployment.`);
   const tally = createTally(store, batch);
@@ -218,7 +211,7 @@ export async function statusOf(
     manifestKey: manifest ? keys.manifest : null,
     batch,
     records: input?.records ?? null,
-    resumedAs: (await resumedBy(store, batch)) ?? null,
+    resumedAs: isResume(resume?.execution, batch) ? resumedName(batch) : null,
     counts: counts ?? tally.completed(found.records),
     resultKey: result?.key ?? null,
   };
@@ -316,19 +309,15 @@ export async function* inputOf(store: Bucket, batch: string): AsyncGenerator<Uin
   yield* object.chunks;
 }
 
-/** The known results of a batch, in the order of its lines: the whole result, or the parts that exist. */
-export async function* resultsOf(store: Bucket, batch: string): AsyncGenerator<ResultLine> {
-  const result = await store.stream(keysOf(batch).result);
-  if (result) return yield* resultsIn(result.chunks);
-  for (const { key } of await store.list(keysOf(batch).results))
-    if (key.endsWith('.jsonl')) yield* parsePart((await store.read(key))?.text ?? '').results;
-}
-
-/** The results of a batch, then those of the batches that resumed it. */
-async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<ResultLine> {
-  yield* resultsOf(store, batch);
-  const later = await resumedBy(store, batch);
-  if (later !== undefined) yield* allResultsOf(store, later);
+/** The known results of batches, each in the order of its lines: the whole result, or the parts that exist. */
+export async function* resultsOf(store: Bucket, ...batches: string[]): AsyncGenerator<ResultLine> {
+  for (const batch of batches) {
+    const result = await store.stream(keysOf(batch).result);
+    if (result) yield* resultsIn(result.chunks);
+    const parts = result ? [] : await store.list(keysOf(batch).results);
+    for (const { key } of parts)
+      if (key.endsWith('.jsonl')) yield* parsePart((await store.read(key))?.text ?? '').results;
+  }
 }
 
 /**
@@ -336,9 +325,8 @@ async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<Resul
  * time.
  */
 const CLOCK_MS = 300_000;
-const LONGEST_SENDING_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
 
 /** The time until which functions may still send, for a batch that ended at `stoppedAt` without a summary. */
 export function sendsUntil(stoppedAt: string): Date {
-  return new Date(Date.parse(stoppedAt) + LONGEST_SENDING_MS);
+  return new Date(Date.parse(stoppedAt) + LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS);
 }

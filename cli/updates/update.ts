@@ -174,9 +174,8 @@ async function drainBatch(
     const open = await openClaims(store, batch, since);
     if (open === 0) return;
     if (reported) continue;
-    const parts = open === 1 ? 'one part' : `${open} parts`;
     printErr(
-      `Functions of ${batch} may still be sending: waiting for the results of ${parts}, until ${end.toISOString()} at most (the time limit of a function).`,
+      `Functions of ${batch} may still be sending: waiting for the results of ${countText(open, 'part')}, until ${end.toISOString()} at most (the time limit of a function).`,
     );
   }
 }
