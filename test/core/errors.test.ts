@@ -45,7 +45,7 @@ test('the cause of a failure names the entity and the run if they are known', ()
   expect(failed.failure.cause).toContain('diff ENTITY --run RUN');
 });
 
-const NO_SETTING: ErrorName[] = ['UpdateFileInvalid', 'UpdatesIncomplete'];
+const NO_SETTING: ErrorName[] = ['InvalidInput', 'UpdateFileInvalid', 'UpdatesIncomplete'];
 const ABOUT_SETTINGS = NAMES.filter(
   (name) =>
     !NO_SETTING.includes(name) && /\b(?:raise|correct|change|space|spread|set|allow)\b/i.test(ERRORS[name].advice),
