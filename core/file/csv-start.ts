@@ -164,7 +164,8 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
   const isWord = (cell: string, at: number) =>
     !/\d{5}/.test(cell) && !isValue(cell, at) && index.meaningOf(cell).kind !== 'excepted';
   const isData = (cell: string, at: number) => /^\d+$/.test(cell) || (at === 0 && isSameData(cell, cell));
-  const hasWords = (cells: string[]) => below.some((cell, at) => isData(cell, at) && /^\D+$/.test(cells[at] ?? ''));
+  const isText = (cell = '') => /^(?!\P{L}+$)\D+$/u.test(cell);
+  const hasWords = (cells: string[]) => below.some((cell, at) => isData(cell, at) && isText(cells[at]));
   const [line = [], ...more] = wide.filter((cells) => !(cells.every(isWord) && hasWords(cells)));
   // In a sentence, a blank and a word follow each comma. Several such lines may be records, and so may one of numbers.
   const isSentence = more.length === 0 && line.slice(1).every((cell) => /^ .*\p{L}/u.test(cell));
