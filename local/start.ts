@@ -24,8 +24,9 @@ async function main(): Promise<number> {
   const json = process.argv.includes('--json');
   const screen = createScreen(json ? process.stderr : process.stdout);
   endWithNpm();
-  // With NODE_USE_ENV_PROXY, Node.js would call the services on this machine through the proxy.
-  process.env.no_proxy = `${process.env.no_proxy ?? process.env.NO_PROXY ?? ''},127.0.0.1,localhost`;
+  // With NODE_USE_ENV_PROXY, Node.js would call the services on this machine through the proxy. `*` counts only alone.
+  const { NO_PROXY = '', no_proxy: direct = NO_PROXY } = process.env;
+  if (direct !== '*') process.env.no_proxy = `${direct},127.0.0.1,localhost`;
   // The program that reads the output may have ended. That must not end this process before the cleanup.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {

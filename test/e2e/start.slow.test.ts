@@ -35,8 +35,10 @@ const printed = once(async () => {
 });
 
 test('ends in one sentence with exit code 3 if no cloud answers', async () => {
-  const start = run(START, ['--json', '--endpoint-url', DEAD_ADDRESS]);
+  const shown = `--import=data:text/javascript,process.on('exit',()=>console.error(process.env.no_proxy))`;
+  const start = run(START, ['--json', '--endpoint-url', DEAD_ADDRESS], { no_proxy: '*', NODE_OPTIONS: shown });
   expect(await start.ended, start.stderr()).toBe(3);
+  expect(start.stderr()).toMatch(/^\*$/m);
   expect(start.stderr()).toMatch(/^Nothing answers at .*: start the/m);
   expect(start.stderr()).not.toMatch(/^ +at /m);
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(/^Nothing answers at /);
