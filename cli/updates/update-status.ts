@@ -115,7 +115,7 @@ async function writeFailedLines(store: Bucket, batches: [string, ...string[]], l
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw usageError(`${part} already exists and is not overwritten.`, error);
-    await rm(part, { force: true });
+    await rm(part, { force: true }).catch(() => undefined);
     throw typeof code === 'string' ? usageError(cannotWriteText(path, error, '--failed-to'), error) : error;
   }
 }

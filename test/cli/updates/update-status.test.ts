@@ -72,6 +72,7 @@ test('--failed-to says what it wrote, and why it writes no file', async () => {
   const left = await failedFile();
   await writeFile(`${left}.part`, '');
   await writing('a part of a command that was killed', batch, left);
+  await writing('a folder that is a file', batch, join(`${left}.part`, 'failed.jsonl'));
   const others = [
     left,
     await writing('CSV', batch, await failedFile('failed.csv')),
@@ -89,7 +90,7 @@ test('--failed-to says what it wrote, and why it writes no file', async () => {
   vi.setSystemTime('2026-11-30T12:21:00Z');
   await writing('a batch that was stopped 21 minutes ago', justStopped);
 
-  expect(results.map(([, { code }]) => code)).toEqual([0, 2, 2, 2, 2, 2, 2, 2, 0]);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 2, 2, 2, 2, 2, 2, 2, 2, 0]);
   for (const file of others) await expect(stat(file)).rejects.toThrow('ENOENT');
   expect(justStopped.asked.filter((line) => line.includes('stop.json'))).toEqual([]);
   await expectResults('update-failed-to', results);
