@@ -147,11 +147,11 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     const ready = after?.outcome === 'READY' ? ': the export is ready' : '';
     return `Status: ${countText(visits, 'check')} over ${durationText(seconds)}${ready}`;
   },
-  download: ({ after, visits, workSeconds }, { error }) => {
+  download: ({ after, states, visits, workSeconds }, { error }) => {
     const invocations = countText(visits, 'invocation');
     if (!after?.file) {
       if (error === 'FileRejected') return `The file was rejected after ${invocations}`;
-      const why = after?.outcome === 'NOT_READY' ? ': the file was not ready yet' : '';
+      const why = states.some(({ state }) => state?.outcome === 'NOT_READY') ? ': the file was not ready yet' : '';
       return `The file could not be fetched in ${invocations}${why}`;
     }
     const { bytes } = after.file;

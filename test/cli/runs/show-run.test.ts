@@ -155,7 +155,7 @@ const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<E
     states(
       ['DownloadFile', '01:00:50', ready],
       ['CheckStatus', '01:01:51', again],
-      ['DownloadFile', '01:01:52', again],
+      ['DownloadFile', '01:01:52', ready],
     ),
     running,
   ],
