@@ -4,13 +4,13 @@ import { parseJson } from '../json.ts';
 import { LONGEST_LINE, linesOf } from '../updates/lines.ts';
 import { type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
 
-/** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
+/** Outcomes (`undefined`: no result) of lines to send again unchanged: rejected lines would be rejected again. */
 export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 /** Outcomes of lines to correct or to send again: all except APPLIED. */
 const NOT_APPLIED: typeof TO_RESUME = ['REJECTED', ...TO_RESUME];
 
 /**
- * The lines of an input that are left (`undefined`: no result), byte for byte, as a new input.
+ * The lines of an input that are left to correct or to send again, byte for byte, as a new input.
  *
  * @param results of a line with several results, the last counts
  * @param purpose `resume`: only lines to send again; empty lines replace the others, so that line numbers stay
