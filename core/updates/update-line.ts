@@ -53,13 +53,12 @@ export function problemsOf(line: number, record: Record<string, unknown>, { allo
   };
   if (!hasId(record)) add('id', wrongId(record));
   const names = Object.keys(record).filter((name) => name !== 'id');
-  for (const name of names) {
-    if (FIELD_RULES.has(name)) add(name, wrongValue(name, record[name], allowNull));
-  }
+  for (const name of names) if (FIELD_RULES.has(name)) add(name, wrongValue(name, record[name], allowNull));
   for (const name of names.filter((name) => !FIELD_RULES.has(name))) {
     // The search for a similar name takes time, and only few sentences are read.
     problems.push({
-      ...{ line, field: shownName(name) },
+      line,
+      field: shownName(name),
       get sentence() {
         return unknownField(name);
       },
