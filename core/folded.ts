@@ -107,7 +107,7 @@ export function letters(text: string): string {
   return LATIN_OR_HEBREW.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, ''));
 }
 
-/** A text of only those characters that normalization does not change, apart from their letter case. */
+/** Matches a text in which folding changes only the letter case. */
 const LATIN_OR_HEBREW = /^[ -~א-ת]*$/;
 
 /** Places inside a text where a word begins although no other character separates it: `nationalId`, `address2`. */

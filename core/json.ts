@@ -71,7 +71,6 @@ function sorted(value: unknown): unknown {
 /** The text of an object in the bucket: equal values give equal bytes. A key that the schema lacks is a bug. */
 export function strictText(schema: z.core.$ZodType, value: object): string {
   const parsed = z.parse(schema, value);
-  if (!isDeepStrictEqual(parsed, value))
-    throw new Error('a value to be written has parts that its schema does not know');
+  if (!isDeepStrictEqual(parsed, value)) throw new Error('a value to write has parts that its schema does not contain');
   return `${JSON.stringify(parsed, undefined, 2)}\n`;
 }

@@ -4,7 +4,7 @@ import { ALL_FUNCTIONS } from '../core/step/steps.ts';
 
 /** A finding of a check at synthesis that is accepted for a reason. */
 export interface AcceptedFinding {
-  /** The id in the check: a rule, with the finding in brackets if the rule has several. */
+  /** The name of the rule. If the rule has several findings, the finding follows in brackets. */
   id: string;
   /** Construct paths in the stack for which it is accepted. Some exist only with customer updates. */
   paths: string[];

@@ -30,7 +30,7 @@ const effectSchema = z
     stallAfter: z.int().nonnegative(),
     /** At `status`: the status word in the answer, documented or not. */
     status: z.string(),
-    /** At `file`, like the three effects below: the content, or a function that makes it from the export. */
+    /** This effect and the three below are for `file`. The body is a content, or a function that makes it. */
     body: z.union([z.string(), z.instanceof(Uint8Array), z.custom<Rewrite>((value) => typeof value === 'function')]),
     contentType: z.string(),
     /** The ETag of the file, which otherwise depends on its content. */

@@ -49,7 +49,7 @@ export async function interleaved<Name extends string>(
   return Object.fromEntries(medians) as Record<Name, Measured>;
 }
 
-/** Runs a client on its core. @throws Error when it fails */
+/** Runs a client on its core. @throws Error if the client fails */
 async function measure(name: string, { script, env }: Client, limit?: Limit): Promise<Measured> {
   const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${script}; }`;
   const child = spawn('taskset', ['-c', CLIENT_CORE, 'bash', '-c', limit ? `${limit.join}; ${timed}` : timed], {

@@ -124,7 +124,7 @@ function writeNew(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw usageError(`${file} exists: init overwrites no file.`, error);
+    if (code === 'EEXIST') throw usageError(`${file} already exists: init does not overwrite files.`, error);
     // An incomplete file would look like a configuration. A file that this command could not open is not its own.
     if (syscall !== 'open') rmSync(file, { force: true });
     throw new CommandError(cannotWriteText(file, error, '--configuration'), ENVIRONMENT, { cause: error });

@@ -63,7 +63,7 @@ export async function ruleTarget({ events, stack }: Pick<Target, 'events' | 'sta
 
 /**
  * Checks whether alarms reach a person. Addresses are counted, not shown.
- * @param addresses the deployed addresses; an earlier release deployed digests of them, which are passed over
+ * @param addresses the deployed addresses. Digests, which an earlier release deployed, are ignored.
  */
 export async function alarmAddresses(target: TopicTarget, addresses: string[] = []): Promise<Finding> {
   const confirmed = (await subscriptionsOf(target)).map(({ Endpoint }) => Endpoint.toLowerCase());

@@ -264,7 +264,7 @@ function isToRemove(name: string, id: string): boolean {
 /** The last check: removes what the other checks have made, and what a killed verify has left. */
 export const LEFT_OVERS: Question = {
   id: 'left-overs',
-  question: 'Is everything that verify made removed?',
+  question: 'Has verify removed everything that it made?',
   rights: [
     'events:ListRules on the rules',
     'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
@@ -308,7 +308,7 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   return holds(`nothing temporary is left${also}`);
 }
 
-/** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
+/** Ignores an object that no longer exists: AWS lists a removed queue for a minute, and a subscription for longer. */
 function unlessGone(error: unknown): void {
   if (!isGone(error)) throw error;
 }

@@ -36,7 +36,7 @@ export async function resume(named: Entity[], options: PauseOptions): Promise<vo
     );
   }
   const start = commandFor(`start ${options.all ? '--all' : entities.join(' ')}`, options);
-  printErr(`resume exports no missed nights.\nTo export the current records: ${start}`);
+  printErr(`resume does not export missed nights.\nTo export the current records: ${start}`);
   for (const entity of entities.filter((each) => isDated(deployed, each)))
     printErr(`Past dates of ${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
 }

@@ -130,7 +130,7 @@ function fileText(error: unknown): string | undefined {
 }
 
 /**
- * Reads a part that a screen can do without. An error becomes a warning and the value `null`.
+ * Waits for a value that a screen can omit. An error becomes a warning, and the value is `null`.
  * @param what is unknown after an error
  */
 export function orUnknown<T>(reading: Promise<T>, warn: (sentence: string) => void, what: string): Promise<T | null> {

@@ -160,7 +160,7 @@ export function triesOf(line: number, doubt: Doubt | undefined): Readonly<Tries>
   return (line === doubt.firstLine && doubt.tries) || IN_DOUBT;
 }
 
-/** The text of a part: results, and the doubt about lines without a result. */
+/** The text of a part: its results, and what is uncertain about lines without a result (`doubt`). */
 export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
   return results.map(resultLineText).join('') + (doubt ? `${JSON.stringify({ doubt })}\n` : '');
 }

@@ -10,7 +10,7 @@ export const share = z.number().min(0).max(1);
 export const once = (what: string) =>
   [(values: unknown[]) => new Set(values).size === values.length, { error: `names ${what} twice` }] as const;
 
-/** A list that is not empty and has each value once. @param what as for `once` */
+/** A list that is not empty and has each value once. @param what kind of value, for the message: `a column` */
 export function listOf<T extends z.ZodType>(value: T, most: number, what: string) {
   return z
     .array(value)

@@ -36,7 +36,7 @@ export interface Csv {
 interface OtherText {
   description: string;
   open: boolean;
-  /** The text has records of the requested width, so only its header may be wrong. */
+  /** `header` if the records have the requested width, so that only the header may be wrong. */
   part?: WrongPart | undefined;
 }
 

@@ -25,7 +25,7 @@ const SEPARATES = -1;
 const ENDS_LF = -2;
 const ENDS_CR = -3;
 const CLOSES = -4;
-/** The code of a byte that may begin records in a cell: a brace of JSON, a `<`, or a line break of a page. */
+/** The code of a byte that may begin records inside a cell: a brace (JSON), a `<` (a page), or a line break. */
 const NESTING = -5;
 
 /** The halves of the table of codes: for bytes outside and inside quotation marks. */

@@ -321,7 +321,7 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   if (measured === 0 && header === null)
     return {
       measured: null,
-      detail: 'may have columns that must not be there: a text of its header may name several columns',
+      detail: 'may have columns that must not be there: a text of its header is the label of several columns',
     };
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
 }

@@ -13,7 +13,7 @@ interface Meaning {
   error: RunErrorName;
   /** The answer does not show whether an earlier request, whose answer was lost, has spent the token. */
   provesNothing?: boolean;
-  /** The minutes in which functions do not present the token: after the first such answer, the second, and so on. */
+  /** Minutes of waiting before the token is presented again: after the first such answer, the second, and so on. */
   heldMinutes?: number[];
 }
 

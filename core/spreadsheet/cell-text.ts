@@ -126,7 +126,7 @@ export function formatOf(code: string): NumberFormat {
   return { shown: time ? 'time' : 'number', mask: null };
 }
 
-/** A character that XML cannot contain. */
+/** Marks the place of a digit in a mask. XML cannot contain this character, so no text of a format code has it. */
 const PLACE = '\0';
 /** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;

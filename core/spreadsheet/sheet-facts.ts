@@ -13,8 +13,8 @@ import { partsWithValues, textOutsideSheets } from './text-outside-sheets.ts';
 import type { Sheet, Workbook } from './workbook.ts';
 
 /**
- * Reads a workbook (xlsx) to its end: rows, widths and header of the counted sheet, and text anywhere else. All parts
- * are read, so that any damage is found.
+ * Reads a workbook (xlsx) to its end: rows, widths and header of the counted sheet, and whether other parts have text.
+ * All parts are read, so that any damage is found.
  * @returns `undefined` if no sheet has a value
  * @throws UnreadableFile if the workbook is damaged, or has no header and no row with the requested width;
  *   ReadingUnfinished if it exceeds the limits; any error from reading the source

@@ -111,7 +111,7 @@ export const storedFileSchema = z.looseObject({
         'How often the download was restarted, because the file had changed at its origin, its ranges were wrong, or a stored part was missing.',
       ),
     ),
-  undeclaredEnd: z.boolean().check(z.describe('The end of the connection was the only mark of the end of the file.')),
+  undeclaredEnd: z.boolean().check(z.describe('Only the end of the connection marked the end of the file.')),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 

@@ -131,7 +131,7 @@ export function createBucket(client: S3Client, name: string, requests = { store:
   };
 }
 
-/** Replaces the object that was read. */
+/** Writes an object unless it changed since it was read. @param etag as read; `undefined` if there was no object */
 export function writeOver(
   bucket: Pick<Bucket, 'putOnce' | 'replace'>,
   key: string,

@@ -24,8 +24,8 @@ export function refuseLate({ secondsLeft, deployment }: Invocation, what: string
 const ENDS = ['InvalidInput', 'TableNotWritten', 'ChangesNotWritten', 'ChangesStopped'];
 
 /**
- * Retries a transient error until the deadline and a little longer. Every other error that prevents the table or feed
- * becomes the error `name`.
+ * Retries a transient error until the deadline, and a few times after it. Every other error that prevents the table
+ * or feed becomes the error `name`.
  * @param what is not written: the subject of a sentence
  * @throws RunError `name` or another end; any error that is a bug
  */

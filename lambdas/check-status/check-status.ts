@@ -50,7 +50,7 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
 }
 
-/** Whether an unknown export may become known: it is new, or its file was refused only recently. */
+/** Whether the CRM may still list a missing export: the export is new, or its file was refused only recently. */
 function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
   // The time at which the CRM first refused the file to DownloadFile.

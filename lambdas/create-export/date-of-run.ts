@@ -63,7 +63,7 @@ export function pastDateWarnings(
 ): string[] {
   const today = dateIn(timeZone, new Date(startedAt));
   if (scheduledFor !== undefined || adopted !== null || date >= today || dependsOnDate(filters)) return [];
-  return [`These are the records of ${today}, filed under ${date}: the plan does not depend on the date.`];
+  return [`These are the records of ${today}, stored under ${date}: the plan does not depend on the date.`];
 }
 
 function usable(date: string, today: string, timeZone: string): string {

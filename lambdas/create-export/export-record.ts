@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { expiryOf, setIf } from '../../core/oauth/ledger.ts';
 
-/** The table of the ledger, which also has the exports of runs and the claims of starts. */
+/** The table of the ledger. It also stores the exports of runs and the claims of starts. */
 export interface Table {
   client: DynamoDBClient;
   name: string;

@@ -76,7 +76,7 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
       : undefined;
   const { leftOut, unexplained } = leftOutToday(entries, { run, header: file.header }, newest?.run);
   if (unexplained === undefined) return { ...run, publish: true, excepted: leftOut };
-  const what = `no published file shows which column "${unexplained}" of columns.except is: write the name of the column there, or release the run when a later one is published`;
+  const what = `no published file shows which column "${unexplained}" of columns.except is: write the name of the column there, or release the run after a later file is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }
 

@@ -15,7 +15,7 @@ interface Row<S extends StepName> {
   does: string;
   wait: [id: string, comment: string];
   next: Record<Answered<S>, string>;
-  /** The end of a run if this step crashes under an error name of its own, and the path of the crash in the state. */
+  /** If a crash of this step has its own error name: the end state, and the path of the crash in the state. */
   crash?: { path: string; id: string; comment: string; error: RunErrorName };
 }
 

@@ -60,7 +60,7 @@ export class Records {
     this.#removed.add(idAt(entity, index));
   }
 
-  /** Changes a customer for good and returns the whole record. */
+  /** Changes a customer permanently. @returns the whole record */
   updateCustomer(index: number, change: CrmRecord): CrmRecord {
     const id = idAt('customers', index);
     this.#changes.set(id, { ...this.#changes.get(id), ...change });

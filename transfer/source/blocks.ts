@@ -1,6 +1,6 @@
 /** A block holds eight TLS records. */
 const BLOCK_BYTES = 128 * 1024;
-/** Number of free blocks to keep. The garbage collector takes the others. */
+/** Number of free blocks to keep for reuse. The garbage collector frees the others. */
 const MOST_FREE = 64;
 
 /** Memory for bytes of a body, filled from its beginning to its end. */

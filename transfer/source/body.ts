@@ -96,7 +96,7 @@ export class Body {
     const { statusCode, headers } = response;
     const declared = Number(headers['content-length']);
     if ((statusCode !== 200 && statusCode !== 206) || !Number.isSafeInteger(declared)) return;
-    // The body bytes that the parser has read are still in the response: no caller could read them yet.
+    // The response still holds all body bytes that the parser has read, because no caller could read them yet.
     this.#left = declared - response.readableLength;
     this.#pastParser = true;
     const beginning = response.read() as Buffer | null;

@@ -161,7 +161,7 @@ function strongEtag(etag: string | undefined): string | null {
 
 function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): TransferError {
   if (meaning === 'changed') return new TransferError('changed', CHANGED);
-  // Counts as a changed file, so that the reader requests the file in one piece after several wrong ranges.
+  // A wrong range counts as a changed file. After several of them, the reader requests the file in one piece.
   if (meaning === 'another range') return new RetryableError('changed', 'The file server did not send the range.');
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
   return new RetryableError(meaning, `The GET of the file was answered ${statusCode}.`, wait);
