@@ -28,8 +28,8 @@ const HELP = ['help', '--help', '-h'];
 /** Drops `--help` for an unknown command, because commander would print the general help and exit with 0. */
 function wordsFor(program: Command, args: string[]): string[] {
   const name = args.find((arg) => !arg.startsWith('-') && arg !== 'help');
-  const isKnown = name === undefined || program.commands.some((command) => command.name() === name);
-  return isKnown ? args : args.filter((arg) => !HELP.includes(arg));
+  const isCommand = name === undefined || program.commands.some((command) => command.name() === name);
+  return isCommand ? args : args.filter((arg) => !HELP.includes(arg));
 }
 
 /** Commander has already printed its own errors and the help. */

@@ -26,11 +26,11 @@ export class ExportStack extends Stack {
   /** Public for companies that name administrators of the key. */
   readonly encryption: EncryptionKey;
 
-  constructor(scope: Construct, id: string, { configuration: given, softwareVersion, ...props }: ExportStackProps) {
+  constructor(scope: Construct, id: string, { configuration: checked, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     // Rules and functions use the same zone data, from this synthesis.
-    const deployment = { ...given.deployment, zoneOffsets: offsetsNow(given.deployment.timeZone) };
-    const configuration = { ...given, deployment };
+    const deployment = { ...checked.deployment, zoneOffsets: offsetsNow(checked.deployment.timeZone) };
+    const configuration = { ...checked, deployment };
     const key = new EncryptionKey(this, 'Encryption');
     this.encryption = key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });

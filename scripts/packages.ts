@@ -75,7 +75,7 @@ function* problemsOf(name: string, entry: LockedPackage, allowScripts: Manifest[
 
 /** Evaluates an SPDX expression of one level: one alternative (OR) or all combined parts (AND) must be allowed. */
 function isAllowed(expression: string): boolean {
-  const plain = expression.replace(/^\((.*)\)$/, '$1');
-  if (/[()]/.test(plain)) return false;
-  return plain.split(' OR ').some((choice) => choice.split(' AND ').every((licence) => ALLOWED.includes(licence)));
+  const inner = expression.replace(/^\((.*)\)$/, '$1');
+  if (/[()]/.test(inner)) return false;
+  return inner.split(' OR ').some((choice) => choice.split(' AND ').every((licence) => ALLOWED.includes(licence)));
 }

@@ -125,7 +125,7 @@ Keys are customers' data: the command counts them, and prints them only with --s
     examples: {
       'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
       'changes leads --since 41 --deployment prod --json': 'the feeds after feed 41',
-      'changes leads --release --reason "Archived" --deployment prod': 'the missing records are gone for good',
+      'changes leads --release --reason "Archived" --deployment prod': 'the missing records were deleted on purpose',
     },
     note: `The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket. docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
     action: async () => (await import('../changes/changes.ts')).changes,

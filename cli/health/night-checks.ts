@@ -68,7 +68,7 @@ export async function ruleTarget({ events, stack }: Pick<Target, 'events' | 'sta
 export async function alarmAddresses(target: TopicTarget, addresses: string[] = []): Promise<Finding> {
   const confirmed = (await subscriptionsOf(target)).map(({ Endpoint }) => Endpoint.toLowerCase());
   const missing = addresses.filter((one) => one.includes('@') && !confirmed.includes(one.toLowerCase())).length;
-  // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
+  // CloudFormation subscribes an address once: the next deployment does not renew a subscription that has ended.
   const subscribe = `aws sns subscribe --topic-arn ${target.AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
   const advice = `Confirm with the link in the mail "AWS Notification - Subscription Confirmation", which is valid for two days. To get a new mail: ${subscribe}.`;
   if (confirmed.length === 0) {

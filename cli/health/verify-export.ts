@@ -156,7 +156,7 @@ export const EXPORT_CHECKS: Check[] = [
       const lines = await pollUntil(read, (found) => silentIn(found).length === 0, verifying);
       const silent = silentIn(lines);
       if (silent.length > 0) throw new CannotCheck(`${silent.join(', ')} logged nothing of that export yet`);
-      const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
+      const wrong = lines.flatMap(({ step, text }) => unlistedIn(text).map((what) => `${step}: ${what}`));
       const why =
         'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
       return holdsUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
@@ -230,14 +230,14 @@ async function linesSince({ target, signal }: Verifying, steps: string[], since:
 }
 
 /** Unlisted fields of a log line, by name only: their values may be data. */
-function strangersIn(text: string): string[] {
+function unlistedIn(text: string): string[] {
   if (text === '' || PLATFORM.some((pattern) => pattern.test(text))) return [];
   const line = parseJson(lineSchema, text);
   if (!line) return ['a line that is not a JSON record'];
-  const strangers = Object.keys(line).filter(
+  const unlisted = Object.keys(line).filter(
     (name) => !isListed(name) && !OF_EVERY_LINE.includes(name) && !OF_METRICS.includes(name),
   );
-  return strangers.map((name) => `the field ${asciiText(name).slice(0, 40)}`);
+  return unlisted.map((name) => `the field ${asciiText(name).slice(0, 40)}`);
 }
 
 export const METRIC_CHECK: Check = {

@@ -59,7 +59,7 @@ export const ALARM_CHECK: Check = {
     try {
       if (await pollUntil(received, Boolean, verifying)) return holds(`${name} arrived in the queue`);
     } finally {
-      // The other checks may take minutes, and a person who gets the mail looks at the alarm.
+      // Not left to the last check, minutes later: a person who gets the mail looks at the alarm.
       await set(before).catch(() => undefined);
     }
     return broken(

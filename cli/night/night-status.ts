@@ -21,7 +21,7 @@ interface StatusOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** One deployment that does not answer must not hold up the lines of the others for long. */
+/** The time limit of a call, so that one deployment without an answer does not delay the lines of the others. */
 const CALL_SECONDS = 20;
 
 /** Runs the command `status`, which changes nothing. */

@@ -31,8 +31,8 @@ function answerOf(data: Nights): Headline {
   const { asked, rows, exported } = data;
   const night = rows.map(({ last }) => last);
   if (isFuture(data)) return { tone: 'open', text: `No run of ${asked} is due yet: the date is in the future` };
-  const isKnown = data.published.length + data.attempts.length > 0;
-  if (!isKnown && night.every(({ outcome }) => CELLS[outcome].tone === 'idle'))
+  const hasRuns = data.published.length + data.attempts.length > 0;
+  if (!hasRuns && night.every(({ outcome }) => CELLS[outcome].tone === 'idle'))
     return { tone: 'open', text: 'No run is due yet, and none has started' };
   if (exported && !night.some(({ missing }) => missing)) return firstNight(rows, exported);
   return countsOf(night, { past: asked ?? 'Last night', open: asked ?? 'This night' });

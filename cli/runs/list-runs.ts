@@ -41,7 +41,7 @@ export function runsText(runs: Run[], stream: { isTTY?: boolean }, chosen: Chose
 function detailsOf(run: Run, place: TargetOptions): string[] {
   const { waiting, warningCount, changedColumns, standing } = run;
   const facts = [durationText(run.seconds), bytesText(run.bytes), standing === 'current' ? '' : standing];
-  const remarks = [
+  const notes = [
     ...(warningCount ? [countText(warningCount, 'warning')] : []),
     ...(changedColumns ? [`${countText(changedColumns, 'column')} added, removed or of another type`] : []),
   ];
@@ -49,7 +49,7 @@ function detailsOf(run: Run, place: TargetOptions): string[] {
     `${run.run} (${facts.filter(Boolean).join(', ')})`,
     ...(run.of === null ? [] : [outcomeText(run)]),
     ...(waiting ? [waitingText(waiting)] : []),
-    ...(remarks.length > 0 ? [`${remarks.join('; ')}: ${commandFor(`show ${quoted(run.run)}`, place)}`] : []),
+    ...(notes.length > 0 ? [`${notes.join('; ')}: ${commandFor(`show ${quoted(run.run)}`, place)}`] : []),
   ];
   return details.map((detail) => `    ${printableLine(detail)}`);
 }

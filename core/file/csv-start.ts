@@ -19,7 +19,7 @@ export interface Csv {
    * Whether the separator is certain: not for a single column, or if another separator would also split the records.
    */
   separatorProven: boolean;
-  /** The first line only names the separator: `sep=;`. */
+  /** Whether the first line only names the separator: `sep=;`. */
   separatorLine: boolean;
   /** Bytes before the first record: byte order marks and a line that names the separator. */
   skip: number;
@@ -28,7 +28,7 @@ export interface Csv {
   /** The first record after the titles: the header, if the file has one. */
   first: string[];
   header: Header;
-  /** All cells of the first record name columns, although `columns.header` says that files have no header. */
+  /** Whether all cells of the first record name columns, although `columns.header` says that files have no header. */
   seemsHeaded: boolean;
 }
 

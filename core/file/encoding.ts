@@ -118,7 +118,7 @@ function mayBeUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** The first line with a byte outside ASCII, from the byte before it: other text reads the same in every encoding. */
+/** The first line with a byte outside ASCII, from the byte before it: ASCII text reads the same in every encoding. */
 const FIRST_BEYOND_ASCII = /.?[^\0-\x7f].*/;
 
 /** Chooses the decoder for a text of an unknown encoding by its first line with characters outside ASCII. */

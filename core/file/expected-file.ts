@@ -8,7 +8,7 @@ export interface Expected extends ListedFields {
   formats: readonly FileFormat[];
   /** Kinds that are published without checks. */
   opaque: readonly OpaqueKind[];
-  /** Files have no header. They are recognised by their width. */
+  /** Whether files have no header: they are then recognised by their width. */
   headerless: boolean;
   /** Columns that tables hash or leave out, as the settings name them. */
   hiddenInTables?: readonly string[];

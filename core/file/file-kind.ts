@@ -171,8 +171,8 @@ export async function judgeCompound(chunks: AsyncIterable<Uint8Array>, { opaque 
 export type ZipKind =
   /** An Office document. Opening it as a workbook decides whether it is one. */
   | { kind: 'office' }
-  /** One file. `passedOver` counts entries that an operating system added, `besides` counts the non-empty ones. */
-  | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
+  /** One file. `skipped` counts the entries that an operating system added, `besides` the non-empty ones among them. */
+  | { kind: 'one'; entry: ZipEntry; skipped: number; besides: number }
   | { kind: 'several' }
   /** `description` names the content of the archive in words. */
   | { kind: 'other'; description: string };
@@ -191,5 +191,5 @@ export function zipKind({ entries }: ZipArchive): ZipKind {
   const [entry, second] = content;
   if (!entry) return { kind: 'other', description: 'a zip archive without a file' };
   if (second) return { kind: 'several' };
-  return { kind: 'one', entry, passedOver: others.length, besides: others.filter(({ size }) => size > 0).length };
+  return { kind: 'one', entry, skipped: others.length, besides: others.filter(({ size }) => size > 0).length };
 }

@@ -179,7 +179,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
 async function withArchive(
   { content, warnings, ...others }: Content,
   archive: ZipArchive,
-  { entry, passedOver, besides }: Extract<ZipKind, { kind: 'one' }>,
+  { entry, skipped, besides }: Extract<ZipKind, { kind: 'one' }>,
 ): Promise<Content> {
   await archive.verify();
   // Programs that read an archive from its beginning would find more files.
@@ -188,13 +188,13 @@ async function withArchive(
     ...new Array<string>(besides).fill('other files in the archive'),
     ...containerTexts({ name: entry.name, others: archive.hasTexts() }),
   ];
-  const entries = countText(passedOver, 'other entry', 'other entries');
+  const entries = countText(skipped, 'other entry', 'other entries');
   const warning = `Besides the file, the archive has ${entries} that an operating system added. They are ignored.`;
   return {
     ...others,
     compression: 'zip',
     content: withTexts(content, elsewhere),
-    warnings: passedOver === 0 ? warnings : [...warnings, warning],
+    warnings: skipped === 0 ? warnings : [...warnings, warning],
   };
 }
 

@@ -84,11 +84,11 @@ export abstract class TextBlocks {
 
   #readTo(to: number, last: boolean): void {
     const { block } = this;
-    const behind = block.readUInt16LE(to);
+    const next = block.readUInt16LE(to);
     block[to] = LF;
     block[to + 1] = QUOTE;
     const read = this.read(to, last);
-    block.writeUInt16LE(behind, to);
+    block.writeUInt16LE(next, to);
     block.copyWithin(0, read, this.#filled);
     this.#filled -= read;
   }

@@ -2,7 +2,7 @@ import { countText } from '../count-text.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, isEmptyFile } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
-import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withReleasedHeader } from './subject.ts';
 
 /** The file with the result of its checks. If an earlier release has confirmed its header, `facts` contain that header. */
 export interface Verdict extends Pick<Subject, 'facts' | 'history'> {
@@ -19,7 +19,7 @@ export interface Verdict extends Pick<Subject, 'facts' | 'history'> {
  * file, only the final checks run, because `download --run` can still read it.
  */
 export function passGate(file: Subject): Verdict {
-  const facts = withKnownHeader(file.facts, file.history);
+  const facts = withReleasedHeader(file.facts, file.history);
   const subject = { ...file, facts };
   const { publish } = subject.run;
   const found = CHECKS.filter(({ final }) => publish || final).flatMap((check) => {

@@ -95,7 +95,7 @@ export function columnChanges(
  * The facts with the header that a person has released: if a released file had the same first record, the columns of
  * that release are the columns of this file.
  */
-export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
+export function withReleasedHeader(facts: Facts, { releasedBefore }: History): Facts {
   const { content } = facts;
   const columns = content && releasedBefore.find(({ kind }) => kind === content.firstRecord)?.columns;
   if (!columns) return facts;

@@ -7,8 +7,8 @@ import { settingsDigest } from '../config/settings-digest.ts';
 
 /**
  * A tag decides which objects readers may read (docs/adr/0040): files with their manifests, tables, and feeds with
- * their records. PublishFile sets it before a pointer names the file, and sets this value if no pointer names the file
- * in the end. Tables and feeds are stored with it. `readers --tag` tags what was stored before.
+ * their records. PublishFile sets it before a pointer names the file, and sets `NOT_PUBLISHED` if no pointer names the
+ * file in the end. Tables and feeds are stored with it. `readers --tag` tags what was stored before.
  */
 export const NOT_PUBLISHED = 'false';
 

@@ -49,10 +49,10 @@ export const EARLY_MS = 15 * MINUTE_MS;
 
 /**
  * The start that an event of the rule belongs to, even if the event is late, and the date of the run; `undefined` if
- * another start of the rule counts for that date. An event far from every listed start is its own start: somebody has
+ * another start of the rule counts for that date. An event far from every listed start is its own start: a person has
  * changed the rule, and assigning the event to another start would leave out dates.
  */
-export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
+export function startOfEvent({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
   const near = starts ? byDistance(starts, event).filter((start) => distance(start, event) <= NEAR_MS) : [];
   const [start] = near;
   if (!starts || !start) {
@@ -65,10 +65,10 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
   // A rule fires within a minute after its start.
   const isOnTime = event >= start && distance(start, event) < MINUTE_MS;
   const meant = isOnTime ? [start] : near.filter((each) => each === start || soon(each));
-  return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
+  return meant.map((each) => datedStart({ timeZone, starts, at }, each)).find((found) => found !== undefined);
 }
 
-function localSlot(timing: LocalTiming, start: Date): Start | undefined {
+function datedStart(timing: LocalTiming, start: Date): Start | undefined {
   const shown = dateIn(timing.timeZone, start);
   // The dates before and after count if zone data has changed since the starts were listed.
   const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];

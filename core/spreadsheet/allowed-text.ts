@@ -85,21 +85,21 @@ const MOST_DIGITS = 4;
 const MOST_DIGITS_OF_ADDRESS = 8;
 
 /**
- * Whether a text has only known words, at most one date or id, and a short number: `Leads 2026-11-26`, `sheet12.xml`.
+ * Whether a text has only words of `WORDS`, at most one date or id, and a short number: `Leads 2026-11-26`, `a12.xml`.
  * @param names texts of the settings
  */
 export function isAllowedName(text: string, names: ReadonlySet<string> = new Set()): boolean {
   if (names.has(text)) return true;
   const rest = text.normalize('NFKC').replace(PARTS_OF_NAMES, ' ');
-  const isKnown = (word: string) => WORDS.has(word.toLowerCase());
-  const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !isKnown(word));
+  const isAllowed = (word: string) => WORDS.has(word.toLowerCase());
+  const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !isAllowed(word));
   const digits = strange.join('').match(/\p{N}/gu)?.length ?? 0;
   const most = rest.startsWith('http:') ? MOST_DIGITS_OF_ADDRESS : MOST_DIGITS;
   const parts = strange.join(' ').match(/[\p{L}\p{M}]+/gu) ?? [];
-  return digits <= most && parts.every((part) => isKnown(part) || part.split(HUMPS).every(isKnown));
+  return digits <= most && parts.every((part) => isAllowed(part) || part.split(HUMPS).every(isAllowed));
 }
 
-/** Names that a workbook may contain besides known words. */
+/** Names that a workbook may contain besides the words of `WORDS`. */
 export interface AllowedNames {
   /** Names in the settings. */
   settings: ReadonlySet<string>;

@@ -224,7 +224,7 @@ class RowCounter {
   private lastNumber = 0;
   /** The last row below the header has neither letters nor digits. */
   private lastIsEmpty = false;
-  private behindGap = false;
+  private isBelowGap = false;
   /** The fewest values in a row, the leftmost end of a row, and whether a row begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
   private firstEnd = Number.POSITIVE_INFINITY;
@@ -263,10 +263,10 @@ class RowCounter {
     if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
     this.checkHeader(row, begin, last);
     if (!columns.some((column) => this.isUnderHeader(column))) return;
-    if (this.last.number > 0 && row.number > this.lastNumber + 1) this.behindGap = true;
+    if (this.last.number > 0 && row.number > this.lastNumber + 1) this.isBelowGap = true;
     this.records += 1;
     if (isSheetError(this.withFirst(row))) this.errors += 1;
-    if (longer || this.behindGap) this.irregular += 1;
+    if (longer || this.isBelowGap) this.irregular += 1;
     this.thinRows = this.isThin(row, last) ? this.thinRows + 1 : 0;
     // Footers and error messages may have a few lines of text, which do not show how rows usually are.
     if (this.thinRows === 0 || columns.length > 1) {
@@ -302,7 +302,7 @@ class RowCounter {
   get content(): Content {
     const { counts } = this.header.header;
     const later = this.later.counts;
-    const behind = (counts.headed === false ? this.records : this.records - 1) - later.repeatedHeaders;
+    const rowsBelow = (counts.headed === false ? this.records : this.records - 1) - later.repeatedHeaders;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     return {
       ...CONTENT_NOT_READ,
@@ -313,7 +313,7 @@ class RowCounter {
       longer: this.longer,
       irregular: this.irregular,
       ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
-      endsThin: this.thinRows > 0 && behind > FEWEST_COMPARED,
+      endsThin: this.thinRows > 0 && rowsBelow > FEWEST_COMPARED,
       ...later,
       fullSheet: this.lastNumber === LAST_ROW,
     };

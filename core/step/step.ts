@@ -41,7 +41,7 @@ export function handlersOf<T extends MachineState, N extends AnyStepName>(machin
         await emptyTemporaryFolder();
         if (!parsed.success) throw parsed.error;
         const state = { ...parsed.data, waitSeconds: 0, failure: null };
-        const invocation = begin({ ...platform, log }, context);
+        const invocation = invocationOf({ ...platform, log }, context);
         const answer = await nextState(machine, name, state, invocation, () =>
           begun ? refuseEarlier() : step(state, clients()(invocation)),
         );
@@ -240,7 +240,7 @@ export function lambdaPlatform(step: FunctionName): Platform {
   };
 }
 
-function begin(platform: Platform, context: Context): Invocation {
+function invocationOf(platform: Platform, context: Context): Invocation {
   return {
     ...platform,
     deployment: platform.deployment(),

@@ -140,7 +140,7 @@ function runOf(
 /**
  * The manifest of the run that a pointer names; `undefined` if nothing is published. A run continues without a
  * manifest that cannot be read: if the bucket has another problem, PublishFile reports it.
- * @throws RunError `StorageUnavailable`, which is waited out
+ * @throws RunError `StorageUnavailable`, after which the run waits
  */
 async function publishedManifest(
   read: Bucket['read'],

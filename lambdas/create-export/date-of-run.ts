@@ -8,7 +8,7 @@ import { dateProblem } from '../../core/export/logical-date.ts';
 import type { Plan } from '../../core/export/plan.ts';
 import { expiryOf, setIf } from '../../core/oauth/ledger.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
+import { EARLY_MS, startOfEvent } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Table } from './export-record.ts';
@@ -43,16 +43,16 @@ export async function dateOfRun(
   const today = dateIn(timeZone, latest);
   const event = new Date(scheduledFor);
   usable(dateIn(timeZone, event), today, timeZone);
-  const start = slotOf(timingOf(deployment, entity), event);
+  const start = startOfEvent(timingOf(deployment, entity), event);
   if (!start) return { outcome: 'NOT_DUE' };
   const ofStart = usable(start.date, today, timeZone);
   if (start.at > latest) throw new RunError('InvalidInput', STILL_TO_COME);
-  const startedBy = await claimSlot(table, { entity, at: start.at }, execution, now());
+  const startedBy = await claimStart(table, { entity, at: start.at }, execution, now());
   return startedBy === undefined ? ofStart : { outcome: 'ALREADY_STARTED', startedBy };
 }
 
 /**
- * The warning if a run files today's records under a past date. There is none if its plan depends on the date, or if
+ * The warning if a run stores today's records under a past date. There is none if its plan depends on the date, or if
  * it adopted the export of that night.
  */
 export function pastDateWarnings(
@@ -78,7 +78,7 @@ function usable(date: string, today: string, timeZone: string): string {
  * @returns the other execution that has the claim, if there is one
  * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
  */
-async function claimSlot(
+async function claimStart(
   { client, name }: Table,
   { entity, at }: { entity: Entity; at: Date },
   execution: string,

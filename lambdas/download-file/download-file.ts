@@ -26,7 +26,7 @@ export interface DownloadFileDeps extends Invocation {
  */
 export const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
-/** From this restart on, the file is read in one piece: servers behind one address may each have their own ETag. */
+/** From this restart on, the file is read in one piece: the servers of one address may each have their own ETag. */
 const RESTARTS_BY_RANGES = 3;
 
 /**
@@ -156,7 +156,7 @@ async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileD
   } catch (error) {
     const runError = asRunError(error);
     if (!(runError instanceof RunError)) throw error;
-    log.error('left an upload behind', { key: upload.key, error: runError.name });
+    log.error('could not abort an upload', { key: upload.key, error: runError.name });
   }
 }
 

@@ -28,8 +28,8 @@ export async function readPointers(
   return standing;
 }
 
-/** Whether a partial export would replace a full one of its date: readers keep the full one. */
-export function isBehindOthers({ kind }: Pick<Run, 'kind'>, [ofDate]: Standing[]): boolean {
+/** Whether a partial export would replace a full one of its date. It must not: readers keep the full one. */
+export function wouldReplaceFull({ kind }: Pick<Run, 'kind'>, [ofDate]: Standing[]): boolean {
   return kind === 'partial' && ofDate?.run !== undefined && ofDate.run.kind !== 'partial';
 }
 

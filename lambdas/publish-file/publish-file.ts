@@ -10,7 +10,7 @@ import { type Run, type RunState, runOf, type StoredFile } from '../../core/step
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
-import { isBehindOthers, movePointers, publishedOutcome, readPointers } from './pointers.ts';
+import { movePointers, publishedOutcome, readPointers, wouldReplaceFull } from './pointers.ts';
 import { readStored } from './read.ts';
 import { releaseFile } from './release-file.ts';
 
@@ -41,7 +41,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 
   const pointers = asked.publish ? await readPointers(deps.bucket, asked) : [];
   // A partial export is published only if its date has no other export.
-  const run = { ...asked, publish: asked.publish && !isBehindOthers(asked, pointers) };
+  const run = { ...asked, publish: asked.publish && !wouldReplaceFull(asked, pointers) };
   const judged = await judgeExport(run, read.facts, deps);
   const warnings = [...run.remarks, ...read.warnings, ...transferWarnings(state, file), ...judged.warnings];
   const manifest = manifestOf(state, run, file, { ...judged, warnings });

@@ -6,7 +6,7 @@ import type { LogFields } from '../../core/log/log-fields.ts';
 import { lackingIn, type Night } from '../../core/night/night-record.ts';
 import { type Failure, type NightDeps, nightStore, recordNight as record } from '../../core/night/night-store.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { slotOf } from '../../core/schedule/next-starts.ts';
+import { startOfEvent } from '../../core/schedule/next-starts.ts';
 import { type NightInput, nightInput } from '../../core/step/run-input.ts';
 import type { RunState } from '../../core/step/states.ts';
 
@@ -94,5 +94,5 @@ function dateOf(
 ): string | undefined {
   if (date !== undefined) return date;
   if (scheduledFor === undefined) return dateIn(deployment.timeZone, new Date(startedAt));
-  return slotOf(timingOf(deployment, entity), new Date(scheduledFor))?.date;
+  return startOfEvent(timingOf(deployment, entity), new Date(scheduledFor))?.date;
 }

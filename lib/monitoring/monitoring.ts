@@ -256,7 +256,7 @@ export const ALARMS = {
   NightIncomplete:
     'A file or table of the night is missing after its deadline, or RecordNight could not check the night.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
-  PublishedWithWarnings: 'A file was published with a warning: it may not hold what readers expect.',
+  PublishedWithWarnings: 'A file was published with a warning: it may differ from what readers expect.',
   FileQuarantined: 'The gate stopped a file: readers do not get it.',
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',

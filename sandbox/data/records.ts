@@ -55,7 +55,7 @@ export class Records {
     return !this.#removed.has(idAt(entity, index));
   }
 
-  /** Removes a record for good. */
+  /** Removes a record permanently. */
   remove(entity: Entity, index: number): void {
     this.#removed.add(idAt(entity, index));
   }

@@ -68,7 +68,7 @@ export interface TransferOptions {
   store: StoreOptions;
   /** The upload of an earlier call, to continue. */
   resume?: Resume | null | undefined;
-  /** Reads a new file with one GET at a time, because its ETag changed too often: servers behind one address may differ. */
+  /** Reads a new file with one GET at a time, because its ETag changed too often (several servers may differ). */
   inOnePiece?: boolean;
   /** The engine refuses a larger file. */
   maxBytes: number;

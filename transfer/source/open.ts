@@ -26,7 +26,7 @@ export interface Source extends RequestContext {
   close: () => void;
 }
 
-/** The origin behind a link, with connections that end with their bodies. Close it at the end. */
+/** The origin that a link leads to, with connections that end with their bodies. Close it at the end. */
 export function sourceOf(
   link: Link,
   { policy, allowUndeclaredEnd }: Pick<Source, 'policy' | 'allowUndeclaredEnd'>,

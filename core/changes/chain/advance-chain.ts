@@ -35,7 +35,7 @@ export async function advanceChain(store: FeedStore, run: string, maxRemoved: nu
     const newest = await store.newest();
     const last = pair?.to ?? end;
     if (newest && (!last || compareRuns(ordered(newest.end), ordered(last)) > 0)) {
-      await begin(standing, newest, maxRemoved, store);
+      await writePair(standing, newest, maxRemoved, store);
       continue;
     }
     if (done) throw done;
@@ -61,10 +61,10 @@ function asTrouble(error: unknown): TableError {
 }
 
 /**
- * Compares the newest table with the end of the chain, and writes the pair into the head. Before the comparison
- * succeeds, the head stays as it is: so a table that cannot be compared does not block the chain.
+ * Compares the newest table with the end of the chain, and writes the pair into the head. If the comparison fails, the
+ * head does not change: a table that cannot be compared does not block the chain.
  */
-async function begin(standing: StandingHead, newest: NewestTable, maxRemoved: number, store: FeedStore) {
+async function writePair(standing: StandingHead, newest: NewestTable, maxRemoved: number, store: FeedStore) {
   const etag = await store.copyBase(newest);
   if (etag === undefined) return;
   const { head } = standing;

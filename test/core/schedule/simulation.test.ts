@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cronOf, offsetsFrom, utcStartsOf } from '../../../core/config/timing.ts';
 import { dateAfter, offsetAt } from '../../../core/schedule/local-time.ts';
-import { cronTimes, slotOf, type Timing } from '../../../core/schedule/next-starts.ts';
+import { cronTimes, startOfEvent, type Timing } from '../../../core/schedule/next-starts.ts';
 
 /** Each zone with the start that its clock changes affect most: skipped, repeated, or next to midnight. */
 const ZONES: [zone: string, at: string][] = [
@@ -66,7 +66,7 @@ function datesLetThrough(timing: Timing & { starts: string[] }, from: string, to
   const days = datesFrom(dateAfter(from, -2), dateAfter(to, 2)).length;
   const first = new Date(`${dateAfter(from, -2)}T00:00Z`);
   const fired = cronTimes(timing.expression, first, days * timing.starts.length);
-  const slots = fired.flatMap((time) => slotOf(timing, new Date(time.getTime() + seconds * 1000)) ?? []);
+  const slots = fired.flatMap((time) => startOfEvent(timing, new Date(time.getTime() + seconds * 1000)) ?? []);
   const dates = new Map(slots.map(({ at, date }) => [at.getTime(), date]));
   return [...dates.values()].filter((date) => from <= date && date <= to).sort();
 }

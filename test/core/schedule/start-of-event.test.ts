@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { timingOf } from '../../../core/config/timing.ts';
-import { slotOf } from '../../../core/schedule/next-starts.ts';
+import { startOfEvent } from '../../../core/schedule/next-starts.ts';
 import { deployment } from '../../support/builders.ts';
 
 const slot = (settings: Parameters<typeof deployment>[0], event: string) => {
-  const found = slotOf(timingOf(deployment(settings), 'leads'), new Date(event));
+  const found = startOfEvent(timingOf(deployment(settings), 'leads'), new Date(event));
   return found && `${found.date} by ${found.at.toISOString().slice(0, 16)}`;
 };
 
@@ -17,17 +17,17 @@ test.each([
   ['by a slow clock', '2026-11-19T23:59:12Z', '2026-11-20 by 2026-11-20T00:00'],
   ['on the date without 02:00', '2026-03-27T00:00:00Z', '2026-03-27 by 2026-03-27T00:00'],
   ['on the date without 02:00, an hour early', '2026-03-26T23:00:00Z', undefined],
-])('slotOf for 02:00 in Jerusalem: %s', (_, event, expected) => {
+])('startOfEvent for 02:00 in Jerusalem: %s', (_, event, expected) => {
   expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
 });
 
-test('slotOf uses the zone offsets of the deployment, even if zone data change', () => {
+test('startOfEvent uses the zone offsets of the deployment, even if zone data change', () => {
   // Deployed before summer time was introduced: the rule fires only at 00:00 UTC.
   const deployed = { ...deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }), zoneOffsets: [120] };
   const timing = timingOf(deployed, 'leads');
 
   expect(timing.expression).toBe('cron(0 0 * * ? *)');
-  expect(slotOf(timing, new Date('2026-07-20T00:00:00Z'))?.date).toBe('2026-07-20');
+  expect(startOfEvent(timing, new Date('2026-07-20T00:00:00Z'))?.date).toBe('2026-07-20');
 });
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
   ['a minute late', '2026-11-20T01:01:00Z', '2026-11-20 by 2026-11-20T01:00'],
   ['half an hour early', '2026-11-20T00:30:00Z', '2026-11-20 by 2026-11-20T01:00'],
   ['at another time of the day', '2026-11-20T15:00:59Z', '2026-11-20 by 2026-11-20T15:00'],
-])('slotOf for a daily UTC start: %s', (_, event, expected) => {
+])('startOfEvent for a daily UTC start: %s', (_, event, expected) => {
   expect(slot({}, event)).toBe(expected);
 });
 
