@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../cli/program.ts';
+import { helpOf } from './cli/support/is-accepted.ts';
 
 /** Every call of the command that people read, in pages, help texts and messages, names a command and options that exist. */
 
@@ -64,13 +65,6 @@ describe('pages', () => {
 });
 
 describe('the help', () => {
-  const helpOf = (command: Command): string => {
-    let text = '';
-    command.configureOutput({ writeOut: (part) => (text += part) });
-    command.outputHelp();
-    return text;
-  };
-
   test.each(commands.map((command) => [command.name(), command] as const))(
     'of %s names only commands and options that exist',
     (_, command) => {

@@ -1,21 +1,12 @@
-import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { isAccepted } from './support/is-accepted.ts';
+import { helpOf, isAccepted } from './support/is-accepted.ts';
 
 /** The commands of the program, except `help` and the one that only shells call. */
 const commands = (await createProgram(['completion'])).commands.filter(
   (command) => !['complete', 'help'].includes(command.name()),
 );
-
-/** The help as a person reads it, with the added text below. */
-function helpOf(command: Command): string {
-  let text = '';
-  command.configureOutput({ writeOut: (part) => (text += part) });
-  command.outputHelp();
-  return text;
-}
 
 /** The texts after `npx --no -- crm-export ` in the examples of a help, up to a pipe. */
 function examplesOf(help: string): string[] {

@@ -359,18 +359,17 @@ describe('an upload with foreign parts', () => {
 });
 
 describe.concurrent('time that runs out while the upload is completed', () => {
+  const unfinished = (behaviour: (typeof STRATEGIES)[number][1]) => {
+    const life = new Life();
+    const faults = life.endsAt('CompleteMultipartUpload', 'stallAnswer');
+    const own = { secondsLeft: life.secondsLeft, limits: { completeMs: 5000 }, faults };
+    return transfers.transferOf({ size: SIZE, script: () => behaviour }, own);
+  };
+
   test.each(STRATEGIES)(
     '(%s): the next call finds the object and requests nothing from the origin',
     async (_name, behaviour) => {
-      const life = new Life();
-      const first = await transfers.transferOf(
-        { size: SIZE, script: () => behaviour },
-        {
-          secondsLeft: life.secondsLeft,
-          limits: { completeMs: 5000 },
-          faults: life.endsAt('CompleteMultipartUpload', 'stallAnswer'),
-        },
-      );
+      const first = await unfinished(behaviour);
       const second = await next(first);
 
       expect(first.outcome).toBe('unfinished');
@@ -383,11 +382,7 @@ describe.concurrent('time that runs out while the upload is completed', () => {
   test.each(STRATEGIES)(
     '(%s): an object without the CRC-32 of its bytes is not taken for the file',
     async (_name, behaviour) => {
-      const life = new Life();
-      const first = await transfers.transferOf(
-        { size: SIZE, script: () => behaviour },
-        { secondsLeft: life.secondsLeft, faults: life.endsAt('CompleteMultipartUpload', 'stallAnswer') },
-      );
+      const first = await unfinished(behaviour);
       const withoutChecksum = failing('HeadObject', { page: 'x'.repeat(SIZE) });
       const second = await next(first, { faults: withoutChecksum });
 

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { createProgram } from '../../../cli/program.ts';
 
 /** Whether the command accepts these words. It does not run. */
@@ -12,4 +13,12 @@ export async function isAccepted(words: string[]): Promise<boolean> {
     });
   await program.parseAsync(words, { from: 'user' });
   return accepted;
+}
+
+/** The help as a person reads it, with the added text below. */
+export function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
 }

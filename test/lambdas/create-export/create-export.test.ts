@@ -3,7 +3,7 @@ import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Run, RunState } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
+import { run as aRun, deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
 import { createDeps } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -39,31 +39,14 @@ test('CREATED returns everything that the later steps need', async () => {
     outcome: 'CREATED',
     waitSeconds: 10,
     checks: 0,
-    run: {
-      schemaVersion: 1,
-      entity: 'leads',
-      exportId: EXPORT_ID,
-      date: '2026-11-20',
-      prefix: 'runs/entity=leads/run=night-1/',
-      deadline: '2026-11-20T02:00:00.000Z',
-      firstWaitSeconds: 10,
-      largestWaitSeconds: 100,
-      keptUntil: '2027-02-18',
+    run: aRun({
       request: { columns: ['id', 'firstName'] },
       listed: { others: [], labels: [null, 'שם פרטי'], types: ['uuid', null], complete: true },
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       plan: expect.stringMatching(/^[0-9a-f]{64}$/),
-      kind: 'full',
-      differs: [],
-      publish: true,
-      excepted: [],
-      drift: null,
-      remarks: [],
-      schemaChanges: 0,
       createdAt: '2026-11-20T01:10:00.000Z',
-      adopted: null,
       softwareVersion: '1.2.3',
-    },
+    }),
   });
 });
 

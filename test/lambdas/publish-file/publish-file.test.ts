@@ -5,7 +5,7 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { manifestSchema } from '../../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
-import { EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { EXPORT_ID, run, runState, storedFile } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
@@ -35,13 +35,7 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
     execution: 'night-1',
     startedAt: '2026-11-20T01:00:00.000Z',
     file: {
-      key: FILE_KEY,
-      bytes: state.file?.bytes,
-      crc32: state.file?.crc32,
-      contentType: 'text/csv',
-      storedAt: '2026-11-20T01:10:00.000Z',
-      restarts: 0,
-      undeclaredEnd: false,
+      ...storedFile({ bytes: state.file?.bytes, crc32: state.file?.crc32 }),
       format: 'csv',
       compression: null,
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
