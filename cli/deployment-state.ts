@@ -5,10 +5,11 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { eachOf } from '../core/each-of.ts';
+import { RunError } from '../core/errors.ts';
 import { createGrantStore, newestTokenSet } from '../core/oauth/grant.ts';
 import { createLedger, isDead } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
-import { isGone } from './support/aws-error.ts';
+import { isDenied, isGone } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
 import { asciiText } from './support/text.ts';
 
@@ -67,16 +68,26 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
 
 export type GrantPlaces = ReturnType<typeof grantPlaces>;
 
-/** When the stored tokens were obtained, and why the grant cannot be used. */
-export async function grantOf(target: GrantTarget): Promise<{ obtainedAt: string; trouble: string | null }> {
+/**
+ * When the stored tokens were obtained (`null` without readable tokens), and why the grant cannot be used.
+ * @throws RunError if this is unknown
+ */
+export async function grantOf(target: GrantTarget): Promise<{ obtainedAt: string | null; trouble: string | null }> {
   const { store, ledger } = grantPlaces(target);
-  const newest = await newestTokenSet(store);
+  const newest = await newestTokenSet(store).catch(unreadable);
+  if (newest instanceof RunError) return { obtainedAt: null, trouble: newest.message };
   const item = await ledger.read(newest.versionId);
   const refused =
     item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
   const dead =
     item && isDead(item) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
   return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
+}
+
+/** Returns the error if no function can read the tokens either. A person may only lack the right to read them. */
+function unreadable(error: unknown): RunError {
+  if (error instanceof RunError && error.name === 'ConfigInvalid' && !isDenied(error.cause)) return error;
+  throw error;
 }
 
 /** The alarms of a deployment. The prefix also matches alarms of other deployments: those of `prod-2` for `prod`. */

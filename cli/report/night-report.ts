@@ -42,7 +42,7 @@ export function reportPage(data: Nights, warnings: string[] = []): string {
   const { tone, text } = headlineOf(data);
   const { deployment, now, configured, dates, grant } = data;
   const title = `${text} (${deployment})`;
-  const help = html` To fix this: <code>${commandFor('authorize', { deployment })}</code>`;
+  const help = grant?.obtainedAt ? html` To fix this: <code>${commandFor('authorize', { deployment })}</code>` : null;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -60,7 +60,7 @@ export function reportPage(data: Nights, warnings: string[] = []): string {
 <header>
 <h1 class="${tone}"><span class="mark" aria-hidden="true">${SIGNS[tone]}</span>${title}</h1>
 <p>${notesOf(data).join(' · ')}</p>
-${grant?.trouble ? html`<p class="warning">Grant: ${grant.trouble}${help}</p>` : null}
+${grant?.trouble ? html`<p class="warning">Grant: ${withPlace(grant.trouble, { deployment })}${help}</p>` : null}
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </header>
 <section aria-labelledby="last-night"><h2 id="last-night">${nightName(data)}</h2>${lastNightTable(data)}</section>

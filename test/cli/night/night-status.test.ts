@@ -5,7 +5,7 @@ import { clockAt } from '../../support/clock.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
 import { expectResults, expectScreen } from '../../support/screen.ts';
-import { denied } from '../support/cloud/answers.ts';
+import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { grant as grantOf, storedTokens } from '../support/cloud/grant.ts';
@@ -105,6 +105,23 @@ describe('of an incomplete night', () => {
     expect(document.grant).toEqual({ obtainedAt, trouble: expect.stringMatching(/^dead since /) });
     expect(document.nextStart).toEqual({ entity: 'leads', at: '2026-11-21T01:00:00.000Z', date: '2026-11-21' });
   });
+});
+
+test.each([
+  ['is scheduled for deletion', refused('InvalidRequestException'), 1, 'aws secretsmanager restore-secret'],
+  ['has no value', refused('ResourceNotFoundException'), 1, 'authorize'],
+  ['has another value', { SecretString: '[]', VersionId: 'v1' }, 1, 'authorize'],
+  ['may not be read by this person', refused('AccessDeniedException'), 0, 'is unknown: '],
+  ['is not answered', refused('InternalServiceError'), 0, 'is unknown: '],
+])('says what helps if the secret of the tokens %s', async (_, GetSecretValue, code, text) => {
+  const { cli } = await deployed(whole, { GetSecretValue });
+
+  const result = await cli('status', '--deployment', 'test');
+  const { ok, grant } = statusSchema.parse(JSON.parse((await cli('status', '--json')).stdout));
+
+  const line = result.stdout.split('\n').find((each) => each.includes(text));
+  expect([result.code, ok, line?.slice(0, 2)]).toEqual([code, code === 0, ok ? '! ' : 'Gr']);
+  expect(grant).toEqual(ok ? null : { obtainedAt: null, trouble: expect.stringContaining(text) });
 });
 
 test.each(['ListExecutions', 'DescribeRule'])('exits with 3 if %s is denied', async (operation) => {
