@@ -22,16 +22,13 @@ export function relativeDateOf(value: unknown): RelativeDate | undefined {
   return { from: from as RelativeDate['from'], days: Number(days), as };
 }
 
-interface Problem {
-  path: (string | number)[];
-  message: string;
-}
+type Path = (string | number)[];
 
 const FORM =
   'must be {"$date": "day-1d", "as": "date"} and nothing more: day, weekStart or monthStart, plus or minus up to 9999 days, as "date" or "instant"';
 
 /** Malformed relative dates in a list of filters. A filter is an object, so a date itself is not a filter. */
-export function dateProblems(filters: readonly unknown[]): Problem[] {
+export function dateProblems(filters: readonly unknown[]) {
   return datesIn(filters).flatMap(({ path, value }) => {
     if (path.length < 2) return [{ path, message: 'is a date, not a filter: put the date into a filter' }];
     return relativeDateSchema.safeParse(value).success ? [] : [{ path, message: FORM }];
@@ -39,7 +36,7 @@ export function dateProblems(filters: readonly unknown[]): Problem[] {
 }
 
 /** Relative dates outside of filters: they are not replaced, so the CRM would get them as written. */
-export function misplacedDates(value: unknown): Problem[] {
+export function misplacedDates(value: unknown) {
   return datesIn(value).map(({ path }) => ({
     path,
     message: 'contains a "$date", which is allowed only in `filters`',
@@ -51,7 +48,7 @@ export function dependsOnDate(filters: unknown): boolean {
   return datesIn(filters).length > 0;
 }
 
-function datesIn(value: unknown, path: Problem['path'] = []): { path: Problem['path']; value: unknown }[] {
+function datesIn(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
   if (claimsToBeOne(value)) return [{ path, value }];
   if (typeof value !== 'object' || value === null) return [];
   const keys = Array.isArray(value) ? value.keys() : Object.keys(value);

@@ -1,7 +1,18 @@
 import * as z from 'zod/mini';
 import { dateProblems, misplacedDates } from './relative-date.ts';
 
-const described = z.record(z.string(), z.unknown());
+/** A deeper value would exceed the stack of the functions that search it. */
+const MOST_LEVELS = 100;
+const described = z
+  .record(z.string(), z.unknown())
+  .check(z.refine(isShallow, { abort: true, error: `is nested more than ${MOST_LEVELS} levels deep` }));
+
+function isShallow(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth < MOST_LEVELS; depth++)
+    level = level.flatMap((each) => (typeof each === 'object' ? Object.values(each ?? {}) : []));
+  return level.length === 0;
+}
 
 /** Reports each problem in a value at its path inside the field. */
 export function reportProblems<T>(problemsOf: (value: T) => { path: PropertyKey[]; message: string }[]) {

@@ -10,18 +10,11 @@ export interface LogicalDay {
 
 /** Resolves the relative dates of a request, which only filters can contain. Equal days give equal requests. */
 export function resolveDates({ columns, ...others }: ExportRequest, day: LogicalDay): ExportRequest {
-  return { columns, ...resolveObject(others, day) };
-}
-
-function resolve(value: unknown, day: LogicalDay): unknown {
-  const relative = relativeDateOf(value);
-  if (relative) return textOf(relative, day);
-  if (Array.isArray(value)) return value.map((each) => resolve(each, day));
-  return typeof value === 'object' && value !== null ? resolveObject(value, day) : value;
-}
-
-function resolveObject(value: object, day: LogicalDay): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolve(inner, day)]));
+  const text = JSON.stringify(others, (_, value) => {
+    const relative = relativeDateOf(value);
+    return relative ? textOf(relative, day) : value;
+  });
+  return { columns, ...JSON.parse(text) };
 }
 
 /** The text of a relative date. An instant is the first instant of the local date. */

@@ -24,11 +24,7 @@ export type NightInput = z.infer<typeof inputSchema>;
 export function nightInput(input: unknown): NightInput | null {
   const { data } = inputSchema.safeParse(input);
   if (!data) return null;
-  return hasPlan(input) ? { ...data, ownPlan: true } : data;
-}
-
-function hasPlan(input: unknown): boolean {
-  return PLAN_PARTS.some((key) => ownValue(input, key) !== undefined);
+  return PLAN_PARTS.some((key) => ownValue(input, key) !== undefined) ? { ...data, ownPlan: true } : data;
 }
 
 /** The fields that name the run in every log line. */
