@@ -61,7 +61,7 @@ export const ERRORS = {
   ),
   DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Start the run again. If the CRM exports such files, add header texts to columns.labels, allow CSV and xlsx in files.formats, or other kinds in entities.ENTITY.opaque, and deploy.',
+    'Nothing was published. Start the run again. If the CRM always exports such files, check files.formats, columns.labels and entities.ENTITY.opaque, which decide what is accepted.',
   ),
   CheckUnfinished: final(
     'Nothing was published. If PublishFile ran out of time, raise files.memoryMB.publish in the configuration and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',

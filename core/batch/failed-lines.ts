@@ -61,7 +61,7 @@ function idOf(text: string, line: number): string | undefined {
   if (text.trim() === '') return undefined;
   const record = parseJson(recordSchema, text);
   if (record) return record.id;
-  throw new RunError('FileRejected', `Line ${line} of the input is not a record with an id.`);
+  throw new RunError('UpdateFileInvalid', `Line ${line} of the input is not a record with an id.`);
 }
 
 function mismatch(line: number): RunError {

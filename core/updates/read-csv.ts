@@ -187,7 +187,7 @@ function missingId(names: string[]): string {
 /**
  * Converts a validated CSV file of updates to JSON Lines. A record keeps the line number on which it begins in the
  * CSV: empty lines replace the header and the further lines of a record.
- * @throws RunError `FileRejected` if the CSV is not valid: validate it first.
+ * @throws RunError `UpdateFileInvalid` if the CSV is not valid: validate it first.
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let line = 1;
@@ -195,7 +195,7 @@ export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerato
   for await (const entry of readUpdates(CSV, csv, { allowNull: true })) {
     if (isProblem(entry)) {
       throw new RunError(
-        'FileRejected',
+        'UpdateFileInvalid',
         `Line ${entry.line} of the CSV file is not valid any more: the file has changed since it was checked.`,
       );
     }

@@ -70,7 +70,7 @@ test.each<[string, ResultLine[]]>([
 
 test.each([
   ['result', () => allOf(resultsIn(bytesOf('{"Canary":1}\n'))), 'StorageConflict'],
-  ['input line', () => failed('{"id":"Canary"}\n', []), 'FileRejected'],
+  ['input line', () => failed('{"id":"Canary"}\n', []), 'UpdateFileInvalid'],
 ] as const)('refuses an invalid %s without quoting it', async (_, read, name) => {
   expect((await failureOf(read(), name)).message).not.toContain('Canary');
 });

@@ -174,7 +174,7 @@ test('JSON Lines made from a CSV have the same entries and line numbers as the C
 });
 
 test('refuses an invalid CSV with its line number, without quoting values', async () => {
-  const failure = await failureOf(textOf(csvToJsonl(bytesOf(`id,gender\n${idOf(1)},Canary\n`))), 'FileRejected');
+  const failure = await failureOf(textOf(csvToJsonl(bytesOf(`id,gender\n${idOf(1)},Canary\n`))), 'UpdateFileInvalid');
 
   await expectTexts('csv-changed', [['a row that was valid when it was checked', failure.message]]);
 });
