@@ -37,7 +37,7 @@ async function main(): Promise<number> {
     // Commander has already printed its own errors and the help.
     const isUsage = error instanceof CommanderError;
     if (isUsage && error.exitCode === 0) return 0;
-    const usage = isUsage && { sentence: error.message, code: USAGE };
+    const usage = isUsage && { sentence: error.message.replace(/^error: /, ''), code: USAGE };
     const { sentence, code } = usage || (await import('../cli/support/aws-error.ts')).describeError(error);
     if (json) printJson({ ok: false, runs: [], error: sentence });
     if (!isUsage) screen.line(sentence);
