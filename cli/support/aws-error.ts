@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
@@ -123,11 +124,16 @@ export function describeError(error: unknown) {
 
 /** The sentence for a file or folder of this machine that cannot be used. */
 function fileText(error: unknown): string | undefined {
-  if (!(error instanceof Error && 'path' in error && 'code' in error)) return undefined;
-  const isTemporary = 'syscall' in error && error.syscall === 'mkdtemp';
-  const advice = isTemporary ? ': name another temporary folder in TMPDIR' : '';
-  return `${error.path} cannot be read or written (${error.code})${advice}.`;
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return undefined;
+  const path = 'path' in error ? String(error.path) : '';
+  // The error of a failed write does not name the file.
+  if (error.code === 'ENOSPC') return `The disk is full (ENOSPC)${path && `, at ${path}`}: ${MAKE_ROOM}.`;
+  if (path === '') return undefined;
+  const isTemporary = /^mkd(ir|temp)$/.test(String(error.syscall)) && path.startsWith(tmpdir());
+  return `${path} cannot be read or written (${error.code})${isTemporary ? ': name another temporary folder in TMPDIR' : ''}.`;
 }
+
+const MAKE_ROOM = 'delete files, or name a temporary folder on another disk in TMPDIR';
 
 /**
  * Waits for a value that a screen can omit. An error becomes a warning, and the value is `null`.

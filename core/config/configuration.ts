@@ -62,9 +62,12 @@ export function configurationFile(name: string): string {
  * The folder of the configurations: `config/` of the checkout. Tests set another folder, because they must not depend
  * on the deployments of the person who runs them.
  * @returns a path relative to the current directory if the folder is below it, else the absolute path
+ * @throws ConfigurationError if it does not exist
  */
 export function configurationFolder(): string {
   const folder = process.env.CRM_EXPORT_CONFIG || resolve(import.meta.dirname, '../../config');
+  if (!existsSync(`${folder}/.`))
+    throw new ConfigurationError(`there is no folder ${folder}: create it, or name another in CRM_EXPORT_CONFIG`);
   const near = relative(process.cwd(), folder) || '.';
   return near.startsWith('..') ? folder : near;
 }

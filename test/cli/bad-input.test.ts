@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { awsErrorText, describeError, isGone } from '../../cli/support/aws-error.ts';
 import { RunError } from '../../core/errors.ts';
@@ -71,12 +73,8 @@ test('an account that cannot be reached gives one sentence that says what to do'
 
 test('each error of the network or of AWS has its sentence, and an object that is missing has none', async () => {
   const error = (name: string, message = 'no') => Object.assign(new Error(message), { name });
-  const gone = [
-    'ResourceNotFound',
-    'NotFoundException',
-    'QueueDoesNotExist',
-    'AWS.SimpleQueueService.NonExistentQueue',
-  ];
+  const queue = 'AWS.SimpleQueueService.NonExistentQueue';
+  const gone = ['ResourceNotFound', 'NotFoundException', 'QueueDoesNotExist', queue];
   const errors = [
     error('Error', 'getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com'),
     error('CredentialsProviderError', 'Token is expired. To refresh this SSO session run aws sso login'),
@@ -95,4 +93,16 @@ test('each error of the network or of AWS has its sentence, and an object that i
   for (const other of [error('NoSuchKey'), error('Error', 'what is this'), 'a text'])
     expect(awsErrorText(other)).toBeUndefined();
   expect(describeError(new RunError('StorageDenied', 'No.')).code).toBe(3);
+});
+
+test('an error of a file names it, and a full disk or a wrong TMPDIR says what to change', async () => {
+  const temporary = { code: 'ENOENT', path: join(tmpdir(), 'crm-export-1') };
+  const errors = [
+    { code: 'ENOSPC', syscall: 'write' },
+    { code: 'ENOSPC', syscall: 'open', path: '/x/a.csv' },
+    ...['mkdir', 'mkdtemp', 'open'].map((syscall) => ({ ...temporary, syscall })),
+    { code: 'EACCES', syscall: 'mkdir', path: '/x' },
+  ];
+  const texts = errors.map((fields) => describeError(Object.assign(new Error('x'), fields)).sentence);
+  await expectTexts('file-errors', [['errors of files', texts.join('\n').replaceAll(tmpdir(), '/tmp')]]);
 });

@@ -39,6 +39,15 @@ test('a chosen deployment is printed on standard error, and --deployment overrid
   expect(none.code).toBe(2);
 });
 
+test.each(['/nowhere', import.meta.filename])('says that CRM_EXPORT_CONFIG is not a folder: %s', async (folder) => {
+  vi.stubEnv('CRM_EXPORT_CONFIG', folder);
+  const error = expect.stringMatching(`^ConfigInvalid: there is no folder .*: create it, or .* in CRM_EXPORT_CONFIG$`);
+  for (const command of ['list', 'plan --deployment test']) {
+    const { code, stderr } = await runCli(...command.split(' '));
+    expect({ code, stderr: stderr.trim() }).toEqual({ code: 2, stderr: error });
+  }
+});
+
 test('--version prints the version of the package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
   expect(await runCli('--version')).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
