@@ -8,7 +8,7 @@ import { runCommand } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 
 const CHECK_WITHIN_MS = 20_000;
-/** A Python program that fails if its Python is too old for MiniStack. */
+/** A Python program that fails if its Python is too old for MiniStack. It runs as MiniStack does, without PYTHONHOME. */
 const PROBE =
   'import sys; assert sys.version_info >= (3, 10); print("%d.%d.%d" % sys.version_info[:3], sys.executable)';
 const NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
@@ -54,11 +54,20 @@ export async function ensureEnvironment(
   await rm(home, { recursive: true, force: true });
   onProgress?.(`Installing the environment once, with Python ${version}`);
   const building = join(record.workDir, 'python');
-  await python3('venv', path, ['-m', 'venv', building], options, [
+  await python3('venv', path, ['-I', '-m', 'venv', building], options, [
     `Python ${version} (${path}) could not make a virtual environment`,
     'Install its venv module (Debian, Ubuntu: apt install python3-venv), or name another Python in the variable PYTHON',
   ]);
-  const install = ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', resolve(environment.requirements)];
+  const install = [
+    '-I',
+    '-m',
+    'pip',
+    'install',
+    '--require-hashes',
+    '--no-input',
+    '-r',
+    resolve(environment.requirements),
+  ];
   await python3('pip', interpreter(building), [...install, '--no-compile'], options, [
     `pip could not install ${environment.what}`,
     'Check the network, the disk and the settings of pip (pip config list), then start again',
@@ -100,7 +109,7 @@ async function findPython(env: NodeJS.ProcessEnv): Promise<{ path: string; versi
   const named = env.PYTHON;
   for (const name of named ? [named] : NAMES) {
     const limits = { env, extendEnv: false, timeout: CHECK_WITHIN_MS, reject: false } as const;
-    const { stdout = '' } = await execa(name, ['-c', PROBE], limits);
+    const { stdout = '' } = await execa(name, ['-I', '-c', PROBE], limits);
     const [, version, path] = /^(\S+) (.+)/.exec(stdout) ?? [];
     if (version && path) return { path, version };
   }

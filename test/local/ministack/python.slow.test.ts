@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ensureEnvironment, ensureMinistack } from '../../../local/ministack/python.ts';
 import { PROJECT, script, tempDir, tempRecord } from '../../support/project.ts';
 
-const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version} "$0"; exit 0; fi`;
+const answerVersion = (version: string) => `if [ "$1 $2" = "-I -c" ]; then echo ${version} "$0"; exit 0; fi`;
 test.each([
   ['no Python', {}, /No Python 3\.10 or newer was found.* Install Python 3\.10/],
   ['a Python that is too old', { python: 'exit 1' }, /No Python 3\.10 or newer was found/],
@@ -26,7 +26,7 @@ test.each([
 test('pip requires the pinned hashes of a file in this folder, and what it reports is in the error, with its log', async () => {
   const bin = await tempDir();
   const pip = 'echo "ERROR: called with $*"; exit 1';
-  const made = `mkdir -p "$3/bin"; printf '%s\\n' '#!/bin/sh' '${pip}' > "$3/bin/python"; chmod +x "$3/bin/python"`;
+  const made = `mkdir -p "$4/bin"; printf '%s\\n' '#!/bin/sh' '${pip}' > "$4/bin/python"; chmod +x "$4/bin/python"`;
   await script(join(bin, 'python3'), `${answerVersion('3.12.1')}\n${made}`);
   const env = { PATH: `${bin}:/usr/bin:/bin` };
   const scanners = { name: 'scan', requirements: 'scan/requirements.txt', what: 'the scanners' };
