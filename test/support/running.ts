@@ -89,6 +89,7 @@ export async function tracesOf(child: ChildProcess): Promise<Traces> {
     const left = runningProcesses().filter(({ group }) => groups.has(group));
     expect(left.map(({ command }) => command)).toEqual([]);
   };
-  const [, , ...folders] = keeper.command.split(' ');
+  // The first path ends with the id of the start. Both may contain blanks.
+  const folders = /\/keeper\.sh (.+\/runs\/\S+) (.+)$/.exec(keeper.command)?.slice(1) ?? [];
   return { processes, ended, files: () => folders.filter((path) => existsSync(path)) };
 }
