@@ -87,7 +87,7 @@ export interface Start {
   first: Uint8Array;
   /** `first` is the whole stream. */
   complete: boolean;
-  /** The whole stream. Its first chunk begins with `first`. */
+  /** The whole stream. Its first chunk is `first`. */
   chunks: AsyncGenerator<Uint8Array>;
   /** Closes the stream, also if `chunks` was not read. */
   close: () => Promise<unknown>;
@@ -95,20 +95,24 @@ export interface Start {
 
 export async function startOf(source: AsyncIterable<Uint8Array>): Promise<Start> {
   const rest = source[Symbol.asyncIterator]();
-  const read: Uint8Array[] = [];
+  // A copy of each chunk would take kilobytes for a few bytes: small buffers share memory with others.
+  const start = Buffer.allocUnsafeSlow(START_BYTES);
   let bytes = 0;
   let ended = false;
+  let after: Uint8Array = new Uint8Array();
   while (!ended && bytes < START_BYTES) {
-    const { done = false, value } = await rest.next();
+    const { done = false, value = after } = await rest.next();
     ended = done;
-    if (!done) read.push(Buffer.from(value));
-    bytes += value?.length ?? 0;
+    const part = value.subarray(0, START_BYTES - bytes);
+    start.set(part, bytes);
+    bytes += part.length;
+    after = Buffer.from(value.subarray(part.length));
   }
-  const all = Buffer.concat(read);
+  const first = start.subarray(0, bytes);
   async function* chunks() {
-    yield all;
+    yield first;
+    yield after;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  const close = async () => rest.return?.();
-  return { first: all.subarray(0, START_BYTES), complete: ended && bytes <= START_BYTES, chunks: chunks(), close };
+  return { first, complete: ended, chunks: chunks(), close: async () => rest.return?.() };
 }

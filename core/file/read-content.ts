@@ -7,7 +7,7 @@ import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, type Start, type StoredBytes, startOf, unpackToDisk } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
-import { isGzip, type Judgement, judgeCompound, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
+import { isGzip, judgeCompound, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -85,7 +85,7 @@ const NO_CONTENT: Content = {
 type Context = Reading & { budget: ReadingBudget };
 
 /** The end of the message of a refusal: how the content is packed. */
-type Packed = '' | ', compressed with gzip' | ', packed in a zip archive';
+type Packed = '' | typeof GZIPPED | typeof ZIPPED;
 const GZIPPED = ', compressed with gzip';
 const ZIPPED = ', packed in a zip archive';
 
@@ -109,9 +109,6 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, { budget }: Context):
   }
 }
 
-const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgement =>
-  judgeContent(first, complete, expected);
-
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first, unless `source` has its bytes.
  * @throws UnreadableFile if it is not accepted, damaged or cut off
@@ -119,7 +116,7 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 async function readStream(start: Start, packed: Packed, context: Context, source?: ByteSource): Promise<Content> {
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
-    const begins = judgeStart(start, context);
+    const begins = judgeContent(start.first, start.complete, context.expected);
     const judged = begins.result === 'compound' ? await judgeCompound(start.chunks, context.expected) : begins;
     if ('description' in judged) throw refused(`${judged.description}${packed}`, context, judged.part);
     if (judged.result === 'csv')
@@ -166,7 +163,8 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
     const start = await startOf(archive.read(kind.entry));
     // A file that is neither CSV nor a spreadsheet is judged as an archive.
     const inside = { ...context, expected: { ...context.expected, opaque: [] } };
-    const isRead = !isGzip(start.first) && ['csv', 'zip', 'empty'].includes(judgeStart(start, inside).result);
+    const { result } = judgeContent(start.first, start.complete, inside.expected);
+    const isRead = !isGzip(start.first) && ['csv', 'zip', 'empty'].includes(result);
     if (isRead || !opaque.includes('archive'))
       return withArchive(await readStream(start, ZIPPED, inside), archive, kind);
     await start.close();

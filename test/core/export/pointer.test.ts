@@ -22,13 +22,6 @@ const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket
 /** Moves the pointer as PublishFile does: reads and checks the current one, then moves it. */
 const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
 
-async function after(first: Pointer, second: Pointer): Promise<Pointer> {
-  const bucket = fakeBucket();
-  await move(bucket, first);
-  await move(bucket, second);
-  return standingIn(bucket);
-}
-
 test('replaces a pointer of an earlier release, even one with a later date', async () => {
   for (const early of [{ date: '2030-01-01', newNormal: true }, { date: 'of another layout' }, { execution: null }]) {
     const text = JSON.stringify({ ...pointer(), ...early, schemaVersion: 1 });
@@ -138,16 +131,5 @@ test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00
     await expect(move(bucket, { ...pointer(), ...wrong })).rejects.toThrow();
 
     expect(bucket.keys()).toEqual([]);
-  },
-);
-
-test.each(['full', 'window'] as const)(
-  'a run of the configured plan (%s) takes precedence over a partial run of its date, even a later one',
-  async (kind) => {
-    const configured = pointer({ kind, startedAt: '2026-11-20T01:00:00.000Z' });
-    const partial = pointer({ kind: 'partial', startedAt: '2026-11-20T09:00:00.000Z', execution: 'by-hand' });
-
-    expect(await after(configured, partial)).toEqual(configured);
-    expect(await after(partial, configured)).toEqual(configured);
   },
 );

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { startOf } from '../../../core/file/byte-source.ts';
+import { gunzipped } from '../../../core/file/gunzip.ts';
 import { readContent } from '../../../core/file/read-content.ts';
 import { expectLinearTime } from '../../support/linear-time.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
@@ -37,4 +39,13 @@ test('a record of characters with the code 0 between others is read', async () =
   const { facts } = await readContent(bytesSource(below(`1,${'a\0'.repeat(1_000_000)}`)), reading());
 
   expect(facts).toMatchObject({ rows: 101, content: { nulRun: 1 } });
+});
+
+test('many small gzip members need less than 100 MB of memory', async () => {
+  const members = Buffer.concat(Array(50_000).fill(gzipSync('1,a\n')));
+  const used: number[] = [];
+  const onHeader = () => used.push(process.memoryUsage().arrayBuffers);
+  await startOf(gunzipped(bytesSource(members).read(0, members.length), onHeader));
+
+  expect(Math.max(...used)).toBeLessThan(100_000_000);
 });
