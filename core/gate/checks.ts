@@ -295,17 +295,13 @@ const MOST_NAMED = 5;
 export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format' | 'header' | 'content'>) {
   if (isEmptyFile({ format })) return undefined;
   const { headed = null, excepted = null, unlisted = null } = content ?? {};
-  if (!content || excepted === null || unlisted === null || headed !== true) {
-    return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };
-  }
+  if (!content || excepted === null || unlisted === null || headed !== true)
+    return unknownPlaces(unknownBecause(headed, content));
   const { unnamed, longer, elsewhere, elsewhereKinds, leftOutHeaders } = content;
   const columns = unlistedColumns(content);
   const add = columns && ` (${columns}; if this column is not left out, add its text to columns.labels)`;
   const kinds = elsewhereKinds.length > 0 ? ` (${elsewhereKinds.join(', ')})` : '';
-  const besides =
-    format === 'xlsx'
-      ? `that may hold text besides its rows${kinds}`
-      : `that other programs may read as more cells, or that may hold text besides its rows${kinds}`;
+  const more = format === 'xlsx' ? '' : 'that other programs may read as more cells, or ';
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
@@ -313,18 +309,18 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
     [repeated(header), `${countText(repeated(header), 'column')} with the name of another column`],
     [leftOutHeaders, `${countText(leftOutHeaders, 'header')} further down with a column that must not be there`],
     [longer, `${countText(longer, 'record')} longer than its header`],
-    [elsewhere, `${countText(elsewhere, 'place')} ${besides}`],
+    [elsewhere, `${countText(elsewhere, 'place')} ${more}that may hold text besides its rows${kinds}`],
   ];
   const found = parts.filter(([count]) => count > 0);
   const measured = found.reduce((sum, [count]) => sum + count, 0);
   // If several fields have a label, the column that it names is not known.
-  if (measured === 0 && header === null)
-    return {
-      measured: null,
-      detail: 'may have columns that must not be there: a text of its header is the label of several columns',
-    };
+  if (measured === 0 && header === null) return unknownPlaces('a text of its header is the label of several columns');
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
 }
+
+const unknownPlaces = (why: string) => {
+  return { measured: null, detail: `may have columns that must not be there: ${why}` };
+};
 
 /** The first columns of a header that have an unlisted text, in words; '' without one. */
 function unlistedColumns({ unlistedPlaces }: Pick<Content, 'unlistedPlaces'>): string {
