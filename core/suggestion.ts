@@ -1,27 +1,27 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** Returns ` (did you mean "leads"?)` if a known name is similar. Case, blanks and underscores do not count. */
-export function suggestion(typed: string, known: readonly string[]): string {
+/** Returns ` (did you mean "leads"?)` if one of the names is similar. Case, blanks and underscores do not count. */
+export function suggestion(typed: string, names: readonly string[]): string {
   const comparable = (text: string) => text.toLowerCase().replace(/[_ ]/g, '-');
-  const comparableNames = known.map(comparable);
+  const comparableNames = names.map(comparable);
   const nearest = closest(comparable(typed), comparableNames);
-  const near = known[comparableNames.indexOf(nearest)];
+  const near = names[comparableNames.indexOf(nearest)];
   return near && distance(comparable(typed), nearest) <= Math.max(2, near.length / 3)
     ? ` (did you mean "${near}"?)`
     : '';
 }
 
 /** A name from outside, for a message. A text that may be a token or a record is not repeated. */
-export function quotedName(typed: string, known: readonly string[] = []): string {
+export function quotedName(typed: string, names: readonly string[] = []): string {
   const quoted = isSafeName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
-  return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
+  return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), names)}`;
 }
 
 /** Quotes at most ten names from outside in a message. */
-export function quotedNames(typed: readonly string[], known: readonly string[] = []): string {
+export function quotedNames(typed: readonly string[], names: readonly string[] = []): string {
   return typed
     .slice(0, 10)
-    .map((name) => quotedName(name, known))
+    .map((name) => quotedName(name, names))
     .join(', ');
 }
 

@@ -46,8 +46,8 @@ export const ACCEPTED_FINDINGS: AcceptedFinding[] = [
     id: 'AwsSolutions-SMG4',
     paths: ['Tables/HashKey'],
     reason:
-      'Hashes of one value under two keys differ: tables of different nights could no longer be joined. Who replaces the key ' +
-      'decides that (docs/tables.md).',
+      'Hashes of one value under two keys differ: tables of different nights could no longer be joined. The person who ' +
+      'replaces the key decides that (docs/tables.md).',
     link: 'https://www.rfc-editor.org/rfc/rfc2104',
   },
 ];

@@ -93,7 +93,7 @@ export function about(of: string, finding: Finding): Finding {
   return { ...finding, of };
 }
 
-/** Names of errors for calls that AWS does not know. */
+/** Names of errors for calls that a cloud does not support. */
 const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 
 /** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */

@@ -19,7 +19,7 @@ export async function pause(named: Entity[], options: PauseOptions): Promise<voi
   printErr(PAUSED);
 }
 
-const PAUSED = `Without a paused entity that the configuration enables, a night is not complete: the alarm NightIncomplete sends a mail for each such night, and status says why. An entity that does not start once a day, or has its own freshnessHours, raises the alarm NoPublishedExport.
+const PAUSED = `While an enabled entity is paused, its nights are incomplete: the alarm NightIncomplete sends a mail for each night, and status says why. An entity that does not start once a day, or has its own freshnessHours, raises the alarm NoPublishedExport.
 A deployment that changes a rule resets it to the configuration. To switch an entity off permanently, set entities.ENTITY.enabled to false and deploy.`;
 
 /** Runs the command `resume`, which switches the nightly rules of entities on again. */

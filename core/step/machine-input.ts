@@ -24,7 +24,7 @@ const { localeError } = en();
 export function inputOf<T extends z.core.$ZodShape>(
   schema: z.ZodMiniObject<T>,
   input: unknown,
-  hint = ` Known entities: ${ENTITIES.join(', ')}.`,
+  hint = ` The entities are ${ENTITIES.join(', ')}.`,
 ) {
   const parsed = schema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
@@ -36,19 +36,19 @@ export function inputOf<T extends z.core.$ZodShape>(
   throw new RunError('InvalidInput', `${sentence}.${hint}`);
 }
 
-function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): string {
+function issueText(issue: z.core.$ZodIssue, input: unknown, keys: string[]): string {
   if (issue.code === 'unrecognized_keys') {
-    return `unknown: ${quotedNames(issue.keys, known)}`;
+    return `unknown: ${quotedNames(issue.keys, keys)}`;
   }
   if (issue.path.length === 0) return `the input is invalid (${issue.message})`;
   if (issue.path[0] === 'entity') return entityText(input);
-  const path = issue.path.slice(0, 8).map((key) => shownKey(key, known));
+  const path = issue.path.slice(0, 8).map((key) => shownKey(key, keys));
   return `"${path.join('.')}" is wrong (${issue.message})`;
 }
 
 /** The key as it may be printed: a key inside a filter is text that a person has typed. */
-function shownKey(key: PropertyKey, known: string[]): string {
-  return typeof key === 'number' || known.includes(String(key)) || isSafeName(String(key)) ? String(key) : '…';
+function shownKey(key: PropertyKey, keys: string[]): string {
+  return typeof key === 'number' || keys.includes(String(key)) || isSafeName(String(key)) ? String(key) : '…';
 }
 
 function entityText(input: unknown): string {
@@ -56,5 +56,5 @@ function entityText(input: unknown): string {
   if (entity === undefined) return 'the input lacks "entity"';
   // The text may be a pasted token.
   if (typeof entity !== 'string' || !isSafeName(entity)) return '"entity" is not the name of an entity';
-  return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
+  return `"${entity}" is not an entity${suggestion(entity, ENTITIES)}`;
 }

@@ -40,7 +40,7 @@ const texts = z.nullable(z.array(z.nullable(z.string())));
 /** Fields of the entity, to recognise its columns in a file. */
 const listedSchema = z.looseObject({
   others: z.array(z.string()).check(z.describe('Names of fields that were not requested.')),
-  labels: texts.check(z.describe('Labels of the requested columns, then of the others; null: too many to carry.')),
+  labels: texts.check(z.describe('Labels of the requested columns, then of the others; null: too large to keep.')),
   types: texts.check(z.describe('Types of the columns, in the same order.')),
   complete: z.boolean().check(z.describe('Whether the list contains every column.')),
 });
