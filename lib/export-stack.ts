@@ -3,7 +3,7 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOf, digestOf, metadataOf } from '../core/config/deployed.ts';
 import type { Deployment } from '../core/config/deployment.ts';
-import { offsetsNow } from '../core/config/timing.ts';
+import { offsetsFrom } from '../core/config/timing.ts';
 import { tableEntities } from '../core/table/stored-table.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
@@ -29,7 +29,7 @@ export class ExportStack extends Stack {
   constructor(scope: Construct, id: string, { configuration: checked, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     // Rules and functions use the same zone data, from this synthesis.
-    const deployment = { ...checked.deployment, zoneOffsets: offsetsNow(checked.deployment.timeZone) };
+    const deployment = { ...checked.deployment, zoneOffsets: offsetsFrom(checked.deployment.timeZone) };
     const configuration = { ...checked, deployment };
     const key = new EncryptionKey(this, 'Encryption');
     this.encryption = key;

@@ -22,6 +22,7 @@ export const CLAIM = '.begun.json';
 export function keysOf(batch: string) {
   const folder = `updates/${batch}/`;
   const chunkOf = (chunk: number) => `${folder}results/chunk-${String(chunk).padStart(4, '0')}.`;
+  const partOf = (chunk: number, part: number) => `${chunkOf(chunk)}${String(part).padStart(6, '0')}`;
   return {
     input: `${folder}input.jsonl`,
     /** The claim of the execution that applies the batch. */
@@ -38,18 +39,14 @@ export function keysOf(batch: string) {
      * The keys of the claim of a part, which is written before its lines are sent, and of the part, which is written
      * afterwards.
      */
-    claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}${CLAIM}`,
-    part: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.jsonl`,
+    claim: (chunk: number, part: number) => `${partOf(chunk, part)}${CLAIM}`,
+    part: (chunk: number, part: number) => `${partOf(chunk, part)}.jsonl`,
     result: `${folder}result.jsonl`,
     manifest: `${folder}_manifest.json`,
   };
 }
 
 export type BatchKeys = ReturnType<typeof keysOf>;
-
-function numbered(part: number): string {
-  return String(part).padStart(6, '0');
-}
 
 /** The largest input that one invocation validates, even with the shortest lines (docs/adr/0016). */
 export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;

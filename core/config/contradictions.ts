@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type * as z from 'zod/mini';
 import { isAllowedHost } from '../../transfer/source/guard.ts';
 import { exceptedIn } from '../columns/left-out.ts';
 import { folded, meansOrContains } from '../folded.ts';
@@ -21,10 +22,7 @@ type Filled = Omit<Settings, 'entities'> & { entities: Record<Entity, EntityPlan
 /** A rule about values: the path of the setting, and the message if the settings break the rule. */
 type Row<T> = [at: string, breaks: (settings: T) => boolean, says: string | ((settings: T) => string)];
 
-interface Problem {
-  path: PropertyKey[];
-  message: string;
-}
+type Problem = Pick<z.core.$ZodIssueBase, 'path' | 'message'>;
 
 export function contradictions(settings: Filled): Problem[] {
   const { local, polling, crm } = settings;
@@ -129,13 +127,12 @@ function readersWithoutTable({ readers, entities }: Filled): Problem[] {
 
 type EntityRow = Row<EntityPlan>;
 
-const isOpaque = ({ opaque }: EntityPlan) => opaque.length > 0;
 const UNKNOWN_COLUMNS = 'the columns of such a file are unknown';
 
 /** A setting that needs the content of a file, and so contradicts `opaque` kinds, whose content is not read. */
 const opaque = (setting: string, isSet: (plan: EntityPlan) => boolean, why: string): EntityRow => [
   'opaque',
-  (plan) => isOpaque(plan) && isSet(plan),
+  (plan) => plan.opaque.length > 0 && isSet(plan),
   `must be empty with \`${setting}\`: ${why}`,
 ];
 

@@ -1,25 +1,12 @@
-import { canonicalText, isRecord, jsonOrUndefined, sha256Of } from '../json.ts';
+import { canonicalText, isRecord, jsonOrUndefined, ownValue, sha256Of } from '../json.ts';
 import { chosenColumnsOf } from './chosen-columns.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import type { EntityPlan } from './entity-settings.ts';
 import { dependsOnDate } from './relative-date.ts';
 
-/**
- * Replaces a value that not everybody may read. It shows whether two values are equal. It has the form of the value,
- * so that the same code reads a deployed configuration and a file.
- */
-interface Digest extends Record<string, unknown> {
-  digest: string;
-}
-
-/** The filters of an entity in the template. */
-interface HiddenFilters extends Digest {
-  /** Whether the selected records depend on the date. */
-  dependsOnDate: boolean;
-}
-
-type DeployedPlan = EntityPlan & { filters?: HiddenFilters[]; extra: Digest };
+/** Digests replace what not everybody may read. They show whether two values are equal. */
+type DeployedPlan = EntityPlan & { extra: { digest: string } };
 
 /** The deployed configuration with all defaults. Filters and extra keys are digests. */
 export type Deployed = Deployment & { entities: Record<Entity, DeployedPlan> };
@@ -36,6 +23,7 @@ export function deployedOf({ $schema: _, ...deployment }: Deployment): Deployed 
 function hidden({ filters, extra, ...plan }: EntityPlan): DeployedPlan {
   return {
     ...plan,
+    // The same code reads filters here and in a file, so they have the form of filters.
     ...(filters && { filters: [{ digest: digestOf(filters), dependsOnDate: dependsOnDate(filters) }] }),
     extra: { digest: digestOf(extra) },
   };
@@ -81,15 +69,13 @@ const HIDDEN = /^(entities\.[^.]+\.(filters|extra)|alarms\.email)$/;
 function differences(path: string, deployed: unknown, file: unknown): Difference[] {
   if (canonicalText(deployed) === canonicalText(file)) return [];
   if (HIDDEN.test(path)) return [{ path }];
-  const [ours, theirs] = [partsOf(deployed), partsOf(file)];
-  const keys = ours && theirs ? [...new Set([...Object.keys(ours), ...Object.keys(theirs)])] : [];
+  // A missing value counts as an object without properties.
+  const sides = [deployed ?? {}, file ?? {}];
+  const keys = sides.every(isRecord) ? [...new Set(sides.flatMap(Object.keys))] : [];
   if (keys.length === 0) return [{ path, values: { deployed, file } }];
-  return keys.flatMap((key) => differences(path === '' ? key : `${path}.${key}`, ours?.[key], theirs?.[key]));
-}
-
-/** The properties of a value: empty for a missing value, `undefined` for a value that is not an object. */
-function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
-  return isRecord(value) ? value : undefined;
+  return keys.flatMap((key) =>
+    differences(path === '' ? key : `${path}.${key}`, ownValue(deployed, key), ownValue(file, key)),
+  );
 }
 
 /** A digest of a value. It is short, because people see it. */

@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
+import { chosenColumnsOf } from './chosen-columns.ts';
 import { contradictions } from './contradictions.ts';
 import { ENTITIES, type Entity } from './entities.ts';
-import { type EntityPlan, planFrom } from './entity-settings.ts';
+import type { EntityPlan } from './entity-settings.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
 import { type Settings, settingsSchema } from './settings.ts';
 
@@ -46,6 +47,10 @@ function fileHostsOf({ baseUrl, fileHosts }: Settings['crm']): string[] {
 }
 
 function plansOf({ entities, polling }: Settings): Record<Entity, EntityPlan> {
-  const plans = ENTITIES.map((entity) => [entity, planFrom(entities[entity], polling)]);
+  const plans = ENTITIES.map((entity) => {
+    const settings = entities[entity];
+    const columns = chosenColumnsOf(settings.columns);
+    return [entity, { ...settings, columns, polling: { ...polling, ...settings.polling } }];
+  });
   return Object.fromEntries(plans);
 }

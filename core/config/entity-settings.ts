@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
 import { isSafeLabel } from '../suggestion.ts';
-import { type ChosenColumns, chosenColumnsOf } from './chosen-columns.ts';
+import type { ChosenColumns } from './chosen-columns.ts';
 import { columnName, columnNames, listOf, once, share, whole } from './common-settings.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
-import { reportProblems, requestKeys } from './request-keys.ts';
+import { reportProblems, requestedColumns, requestKeys } from './request-keys.ts';
 import { tableSettingsSchema } from './table-settings.ts';
 
 /** The settings of an entity that make the gate stop a file or a run, or skip its checks. */
@@ -46,14 +46,6 @@ const driftSettingsSchema = z.strictObject({
   retyped: policy('A column has another type'),
 });
 export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
-
-const opaqueSchema = z
-  .array(z.enum(OPAQUE_KINDS))
-  .refine(...once('a kind'))
-  .default([])
-  .describe(
-    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip except one with a single CSV file or spreadsheet). Not with `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
-  );
 
 /** The settings of an entity's feed, which WriteChanges makes from two tables. */
 
@@ -98,12 +90,6 @@ export const pollingSchema = z.strictObject({
 });
 export type Polling = z.infer<typeof pollingSchema>;
 
-const ownPollingSchema = z
-  .strictObject(polling)
-  .partial()
-  .optional()
-  .describe('Overrides single values of `polling` for this entity.');
-
 /** The settings for the start of the night. */
 
 export const timeZone = z
@@ -122,12 +108,6 @@ export const timeZone = z
   .describe('IANA zone of local times and of the dates of runs.');
 
 const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as "01:30"');
-
-const localTime = time
-  .optional()
-  .describe(
-    'Start in local time, instead of the start from `nightly`. If clocks skip this time, the run starts an hour later; if clocks show it twice, the first time counts.',
-  );
 
 export const nightlySchema = z
   .strictObject({
@@ -193,7 +173,7 @@ const chosenColumns = z.strictObject({
 
 /** The columns of the configuration; the input of an execution has `"all"` or a list. */
 const configuredColumns = z
-  .union([requestKeys.columns, chosenColumns], {
+  .union([requestedColumns, chosenColumns], {
     error: ({ input }) =>
       typeof input === 'object' && input !== null
         ? undefined
@@ -207,11 +187,8 @@ const configuredColumns = z
 export const freshnessHours = whole(1, 168);
 
 export const entitySettingsSchema = z.strictObject({
+  ...requestKeys,
   columns: configuredColumns.default('all'),
-  sorts: z.optional(requestKeys.sorts),
-  filters: z.optional(requestKeys.filters),
-  filtersOperator: z.optional(requestKeys.filtersOperator),
-  sendEmail: z.optional(requestKeys.sendEmail),
   extra: z
     .record(z.string(), z.unknown())
     .check(reportProblems(misplacedDates))
@@ -223,14 +200,28 @@ export const entitySettingsSchema = z.strictObject({
     .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
     .optional()
     .describe('EventBridge expression instead of the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
-  at: localTime,
-  polling: ownPollingSchema,
+  at: time
+    .optional()
+    .describe(
+      'Start in local time, instead of the start from `nightly`. If clocks skip this time, the run starts an hour later; if clocks show it twice, the first time counts.',
+    ),
+  polling: z
+    .strictObject(polling)
+    .partial()
+    .optional()
+    .describe('Overrides single values of `polling` for this entity.'),
   freshnessHours: freshnessHours
     .optional()
     .describe('Hours without a published export after which this entity raises an alarm of its own.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
-  opaque: opaqueSchema,
+  opaque: z
+    .array(z.enum(OPAQUE_KINDS))
+    .refine(...once('a kind'))
+    .default([])
+    .describe(
+      'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip except one with a single CSV file or spreadsheet). Not with `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
+    ),
   tables: tableSettingsSchema
     .optional()
     .describe('Makes a table of every published file, and describes it in a database of AWS Glue (docs/tables.md).'),
@@ -239,14 +230,8 @@ export const entitySettingsSchema = z.strictObject({
     .describe('Writes a feed after every night: what changed since the night before, row by row (docs/changes.md).'),
 });
 
-/** The settings of an entity with defaults. */
-export type EntitySettings = z.infer<typeof entitySettingsSchema>;
-
 /** The complete settings of an entity, including those that it takes from the deployment. */
-export type EntityPlan = Omit<EntitySettings, 'polling' | 'columns'> & { polling: Polling; columns: ChosenColumns };
-
-/** @param polling the deployment's polling, for each value that the entity does not set */
-export function planFrom(settings: EntitySettings, polling: Polling): EntityPlan {
-  const columns = chosenColumnsOf(settings.columns);
-  return { ...settings, columns, polling: { ...polling, ...settings.polling } };
-}
+export type EntityPlan = Omit<z.infer<typeof entitySettingsSchema>, 'polling' | 'columns'> & {
+  polling: Polling;
+  columns: ChosenColumns;
+};

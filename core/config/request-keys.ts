@@ -26,14 +26,16 @@ function repeatedNames(names: string | string[]) {
   return isTwice ? [{ path: [], message: 'names a column twice' }] : [];
 }
 
+export const requestedColumns = z
+  .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
+  .check(
+    reportProblems(repeatedNames),
+    z.describe('`"all"` (every column that the CRM lists), or a list of names, in order.'),
+  );
+
 /** The keys of an export request: configured for every night, or given for one run in the input of an execution. */
-export const requestKeys = {
-  columns: z
-    .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
-    .check(
-      reportProblems(repeatedNames),
-      z.describe('`"all"` (every column that the CRM lists), or a list of names, in order.'),
-    ),
+const request = z.object({
+  columns: requestedColumns,
   sorts: z
     .array(described)
     .check(
@@ -52,4 +54,5 @@ export const requestKeys = {
     ),
   filtersOperator: z.enum(['and', 'or']).check(z.describe('Operator that combines several filters.')),
   sendEmail: z.boolean().check(z.describe('Whether the CRM also sends the export by e-mail.')),
-};
+});
+export const requestKeys = z.partial(request).shape;

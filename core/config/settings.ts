@@ -32,14 +32,6 @@ const privateHost = z
     abort: true,
   });
 
-const privateHostsSchema = z
-  .array(privateHost)
-  .max(50)
-  .optional()
-  .describe(
-    'Whole names of hosts of the CRM or of `crm.fileHosts` that may resolve to private addresses. Needs `network`.',
-  );
-
 const crmSchema = z.strictObject({
   baseUrl: baseUrl.meta({
     description: 'Address that all paths of the interface start from. Ends in `/api/v1`. https.',
@@ -69,7 +61,13 @@ const crmSchema = z.strictObject({
     .describe('Name of the request field for the operator that combines filters.'),
   emailField: z.string().min(1).default('sendEmail').describe('Name of the request field for the e-mail flag.'),
   fileHosts: fileHostsSchema,
-  privateHosts: privateHostsSchema,
+  privateHosts: z
+    .array(privateHost)
+    .max(50)
+    .optional()
+    .describe(
+      'Whole names of hosts of the CRM or of `crm.fileHosts` that may resolve to private addresses. Needs `network`.',
+    ),
 });
 
 const idOf = (kind: string, what: string) =>
@@ -123,11 +121,6 @@ const readerSchema = z.strictObject({
   of: z.array(z.enum(['tables', 'files'])).min(1, 'names neither "tables" nor "files"'),
 });
 export type Reader = z.infer<typeof readerSchema>;
-
-const readersSchema = z
-  .array(readerSchema)
-  .default([])
-  .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").');
 
 const updatesSchema = z.strictObject({
   concurrency: whole(1, 40)
@@ -188,7 +181,10 @@ export const settingsSchema = z.strictObject({
   files: filesSchema.prefault({}),
   retentionDays: whole(1, 3650).default(90).describe('Days that files, tables, feeds and pointers are kept.'),
   tableMemoryMB: tableMemorySchema,
-  readers: readersSchema,
+  readers: z
+    .array(readerSchema)
+    .default([])
+    .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").'),
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827])
     .default(365)

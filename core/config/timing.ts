@@ -14,13 +14,8 @@ export function timingOf(deployment: Deployment, entity: Entity): Timing {
     const starts = [at ?? inTheNight(deployment, entity, START_UTC)];
     return { timeZone, expression: cronOf(starts), starts, at: null };
   }
-  const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
+  const starts = utcStartsOf(at, zoneOffsets ?? offsetsFrom(timeZone));
   return { timeZone, expression: cronOf(starts), starts, at };
-}
-
-/** The offsets of a time zone for this year and the next ten, from the zone data of this machine. */
-export function offsetsNow(timeZone: string): number[] {
-  return offsetsFrom(new Date().getUTCFullYear(), timeZone);
 }
 
 /**
@@ -51,8 +46,8 @@ const WEEK_MS = 7 * DAY_MS;
 /** The rules are correct for this many years after they are made. */
 const YEARS = 10;
 
-/** All offsets from UTC in minutes that a time zone has from a year on. */
-export function offsetsFrom(year: number, timeZone: string): number[] {
+/** All offsets from UTC in minutes that a time zone has from a year on, by the zone data of this machine. */
+export function offsetsFrom(timeZone: string, year = new Date().getUTCFullYear()): number[] {
   const first = Date.UTC(year, 0, 1);
   const weeks = Math.ceil((Date.UTC(year + YEARS + 1, 0, 1) - first) / WEEK_MS);
   const offsets = Array.from({ length: weeks }, (_, week) => offsetAt(timeZone, first + week * WEEK_MS) / 60_000);

@@ -10,11 +10,7 @@ const inputSchema = z.strictObject({
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
   /** The logical date; default: the date of `scheduledFor`, or of the start, in the deployment's time zone. */
   date: z.optional(z.iso.date()),
-  columns: z.optional(requestKeys.columns),
-  sorts: z.optional(requestKeys.sorts),
-  filters: z.optional(requestKeys.filters),
-  filtersOperator: z.optional(requestKeys.filtersOperator),
-  sendEmail: z.optional(requestKeys.sendEmail),
+  ...requestKeys,
   /** Publishes a run whose plan differs from the configured one, for its date only. */
   publish: z.optional(z.boolean()),
   /** A failed run. Its export is used if request and date are the same and the CRM still has it. */

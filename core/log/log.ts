@@ -41,12 +41,8 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
       if (!deployment) return;
       const dimensions = { entity: run.entity, outcome };
       const dashboard = process.env.DASHBOARD === 'true';
-      const line = embeddedMetrics(values, {
-        namespace: namespaceOf(deployment),
-        at: Date.now(),
-        dimensions,
-        dashboard,
-      });
+      const context = { namespace: namespaceOf(deployment), at: Date.now(), dimensions, dashboard };
+      const line = embeddedMetrics(values, context);
       // Not `console`: Lambda adds a time and an id to its lines.
       if (line) process.stdout.write(`${JSON.stringify({ ...onlyListed(run), step, ...line })}\n`);
     },

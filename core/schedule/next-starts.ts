@@ -202,7 +202,7 @@ const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 const FIELDS: { from: number; to: number; names?: string[]; also?: RegExp }[] = [
   { from: 0, to: 59 },
   { from: 0, to: 23 },
-  { from: 1, to: 31, also: /^(L|LW|\d{1,2}W)$/ },
+  { from: 1, to: 31, also: /^(L|LW|(0?[1-9]|[12]\d|3[01])W)$/ },
   { from: 1, to: 12, names: MONTHS },
   { from: 1, to: 7, names: DAYS, also: /^(L|[1-7]L|[1-7]#[1-5])$/ },
   { from: 1970, to: 2199 },

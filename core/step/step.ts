@@ -33,7 +33,7 @@ export function handlersOf<T extends MachineState, N extends AnyStepName>(machin
   ) => {
     const clients = once(connect);
     return async (event: unknown, context: Context): Promise<T> => {
-      const begun = begunEarlier(event);
+      const begun = earlierSchema.safeParse(event).data;
       const parsed = z.safeParse(machine.schema, begun ?? event);
       const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
       const began = platform.now();
@@ -42,9 +42,10 @@ export function handlersOf<T extends MachineState, N extends AnyStepName>(machin
         if (!parsed.success) throw parsed.error;
         const state = { ...parsed.data, waitSeconds: 0, failure: null };
         const invocation = invocationOf({ ...platform, log }, context);
-        const answer = await nextState(machine, name, state, invocation, () =>
-          begun ? refuseEarlier() : step(state, clients()(invocation)),
-        );
+        const answer = await nextState(machine, name, state, invocation, async () => {
+          if (!begun) return step(state, clients()(invocation));
+          throw new RunError('EarlierRelease', 'The execution was started by an earlier release.');
+        });
         report(machine, state, answer, invocation, began);
         return answer;
       } catch (error) {
@@ -78,7 +79,10 @@ function report<T extends MachineState>(
   if (end) log.measure(end.measures, end.outcome);
 }
 
-/** The keys that every release has put into the state of an execution. The first releases set no version. */
+/**
+ * The state of an execution that began under an earlier release: the keys that every release has put into it. The first
+ * releases set no version.
+ */
 const earlierSchema = z.object({
   machineVersion: z._default(z.int().check(z.maximum(OLDEST_MACHINE - 1)), 1),
   input: z.unknown(),
@@ -87,16 +91,6 @@ const earlierSchema = z.object({
   /** Only a child of a batch has a chunk. Its machine returns the chunk's number, however the chunk ended. */
   chunk: z.optional(z.unknown()),
 });
-
-/** The state of an execution that began under an earlier release; else `undefined`. */
-function begunEarlier(event: unknown): object | undefined {
-  return earlierSchema.safeParse(event).data;
-}
-
-/** @throws RunError `EarlierRelease` */
-function refuseEarlier(): never {
-  throw new RunError('EarlierRelease', 'The execution was started by an earlier release.');
-}
 
 /** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
 export type AnswerOf<T extends MachineState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
@@ -185,9 +179,6 @@ export interface Pacing {
   deadline: Date;
 }
 
-/** A number in [0, 1). */
-type Random = () => number;
-
 /**
  * The next wait in whole seconds; `undefined` when the deadline has passed. Each wait is half as long again, up to the
  * largest, and never shorter than `retryAfterSeconds`. The last wait ends at the deadline, so that a run fails only
@@ -196,7 +187,7 @@ type Random = () => number;
 export function nextWait(
   waits: number,
   pacing: Pacing,
-  clock: { now: Date; random: Random },
+  clock: { now: Date; random: () => number },
   retryAfterSeconds = 0,
 ): number | undefined {
   const left = Math.ceil((pacing.deadline.getTime() - clock.now.getTime()) / 1000);
@@ -213,7 +204,8 @@ export interface Platform {
   /** The log. In an invocation, all its lines name the run. */
   log: FunctionLog;
   now: () => Date;
-  random: Random;
+  /** A number in [0, 1). */
+  random: () => number;
   deployment: () => Deployment;
 }
 

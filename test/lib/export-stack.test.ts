@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { textTable } from '../../cli/support/text.ts';
 import { deployedBy, deployedOf, digestOf } from '../../core/config/deployed.ts';
-import { offsetsNow } from '../../core/config/timing.ts';
+import { offsetsFrom } from '../../core/config/timing.ts';
 import { exampleDeployment, fullDeployment, updatingDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
@@ -130,7 +130,7 @@ test('synthesis does not warn of eight days for a weekly start, of a leap day, o
 describe('the stack', () => {
   test('has its configuration in its metadata, in ASCII', () => {
     const { timeZone } = exampleDeployment();
-    const told = { ...exampleDeployment(), zoneOffsets: offsetsNow(timeZone) };
+    const told = { ...exampleDeployment(), zoneOffsets: offsetsFrom(timeZone) };
     expect(deployedBy(json.Metadata)).toEqual(deployedOf(told));
     expect(JSON.stringify(json.Metadata)).toMatch(/^[\x20-\x7e]+$/);
   });

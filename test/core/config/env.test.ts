@@ -5,8 +5,6 @@ import { readDeployment, readEnv } from '../../../core/aws/env.ts';
 import { tree } from '../../lib/support/files.ts';
 import { deployment } from '../../support/builders.ts';
 
-const fileWith = (text: string) => join(tree({ 'deployment.json': text }), 'deployment.json');
-
 test('readEnv returns the named variables', () => {
   expect(readEnv({ A: '1', B: '2', C: '3' }, 'A', 'B')).toEqual({ A: '1', B: '2' });
 });
@@ -18,7 +16,8 @@ test('readEnv names every variable that is missing or empty', () => {
 });
 
 test('readDeployment returns the bundled configuration', () => {
-  expect(readDeployment(fileWith(JSON.stringify(deployment())))).toEqual(deployment());
+  const folder = tree({ 'deployment.json': JSON.stringify(deployment()) });
+  expect(readDeployment(join(folder, 'deployment.json'))).toEqual(deployment());
 });
 
 test('readDeployment throws ENOENT, not an outcome of a run, if the bundle has no configuration', () => {

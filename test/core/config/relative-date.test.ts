@@ -3,20 +3,12 @@ import { dateProblems, misplacedDates, relativeDateOf } from '../../../core/conf
 import { expectTexts } from '../../support/screen.ts';
 
 test.each([
-  [{ $date: 'day' }, { from: 'day', days: 0, as: 'date' }],
-  [
-    { $date: 'day-1d', as: 'date' },
-    { from: 'day', days: -1, as: 'date' },
-  ],
-  [
-    { $date: 'weekStart+6d', as: 'instant' },
-    { from: 'weekStart', days: 6, as: 'instant' },
-  ],
-  [
-    { as: 'instant', $date: 'monthStart-9999d' },
-    { from: 'monthStart', days: -9999, as: 'instant' },
-  ],
-])('relativeDateOf reads %j', (value, relative) => {
+  [undefined, 'day', { from: 'day', days: 0, as: 'date' }],
+  ['date', 'day-1d', { from: 'day', days: -1, as: 'date' }],
+  ['instant', 'weekStart+6d', { from: 'weekStart', days: 6, as: 'instant' }],
+  ['instant', 'monthStart-9999d', { from: 'monthStart', days: -9999, as: 'instant' }],
+])('relativeDateOf reads the %s of %s', (as, $date, relative) => {
+  const value = { ...(as && { as }), $date };
   expect(relativeDateOf(value)).toEqual(relative);
   expect(dateProblems([{ value }])).toEqual([]);
 });

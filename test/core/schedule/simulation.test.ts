@@ -27,7 +27,7 @@ test.each(ZONES)(
       return offsetAt(timeZone, noon) !== offsetAt(timeZone, noon - 86_400_000);
     });
     const times = ['00:00', '00:20', '01:30', '02:00', '02:15', '03:00', '22:45', '23:59'];
-    const offsets = offsetsFrom(2024, timeZone);
+    const offsets = offsetsFrom(timeZone, 2024);
 
     expect(changes.length > 0).toBe(timeZone !== 'Asia/Kolkata');
     for (const [index, change] of changes.entries()) {
@@ -56,7 +56,7 @@ test.each([
   expect(runs).toEqual(datesFrom('2026-01-01', '2027-12-31'));
 });
 
-function timingIn(timeZone: string, at: string, year = 2024, offsets = offsetsFrom(year, timeZone)) {
+function timingIn(timeZone: string, at: string, year = 2024, offsets = offsetsFrom(timeZone, year)) {
   const starts = utcStartsOf(at, offsets);
   return { timeZone, at, starts, expression: cronOf(starts) };
 }
