@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
-import { repeatedKey } from '../json.ts';
+import { jsonOrUndefined, repeatedKey } from '../json.ts';
 import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
@@ -31,7 +32,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
     throw new ConfigurationError(`${path} does not exist. Configurations there: ${deploymentNames().join(', ')}`);
-  const parsed = deploymentSchema.safeParse(readJson(path));
+  const parsed = deploymentSchema.safeParse(readJson(path), { error: sentenceOf });
   if (!parsed.success) {
     const lines = problems(parsed.error).map((line) => `${path}: ${line}`);
     throw new ConfigurationError(lines.join('\n'));
@@ -50,7 +51,7 @@ export function isDeploymentName(name: string): boolean {
 
 /** The mistakes in a configuration, a line for each field; empty if it can be deployed. */
 export function configurationProblems(content: unknown): string[] {
-  const parsed = deploymentSchema.safeParse(content);
+  const parsed = deploymentSchema.safeParse(content, { error: sentenceOf });
   return parsed.success ? [] : problems(parsed.error);
 }
 
@@ -73,29 +74,73 @@ export function configurationFolder(): string {
 }
 
 function readJson(path: string): unknown {
-  try {
-    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-    const value: unknown = JSON.parse(text);
-    const twice = repeatedKey(text, value);
-    if (twice === undefined) return value;
-    throw new ConfigurationError(`${path}: ${twice}: is given twice in one object: keep one of them`);
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
-    // The parser quotes the lines around the mistake, but each mistake is reported in one line.
-    const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
-    throw new ConfigurationError(`${path}: is not JSON: ${what}`);
-  }
+  const bytes = readFileSync(path);
+  // Decoding replaces such bytes, and then a label in Hebrew would match no header.
+  if (!isUtf8(bytes)) throw new ConfigurationError(`${path}: is not UTF-8: save it with the encoding UTF-8`);
+  const text = bytes.toString().replace(/^\uFEFF/, '');
+  const value = jsonOrUndefined(text);
+  if (value === undefined) throw new ConfigurationError(`${path}: is not JSON: ${mistakeIn(text)}`);
+  const twice = repeatedKey(text, value);
+  if (twice === undefined) return value;
+  throw new ConfigurationError(`${path}: ${twice}: is given twice in one object: keep one of them`);
+}
+
+/** A value with what must follow it, an opening bracket, or a sign that a value must follow. */
+const TOKEN =
+  /[ \t\r\n]*(?:(?:"(?:[^"\\\n]|\\["\\/bfnrtu])*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[}\]])(?=\s*(?:[,:}\]]|$))|[{[](?!\s*[,:])|[,:](?!\s*[,:}\]]))/y;
+
+/** Mistakes in the notation, by the text at which they begin. The error of `JSON.parse` would quote the file. */
+const MISTAKES: [begins: RegExp, says: string][] = [
+  [/^(?:\/[/*]|#)/, 'JSON has no comments: remove this one'],
+  [/^[,:{[]/, 'nothing follows this comma, colon or bracket: remove it, or write what is missing'],
+  [/^(?:["}\]]|-?\d|(?:true|false|null)\b)/, 'a comma, a colon or a double quote is missing here'],
+  [/^/, 'this is no value of JSON: write names and texts in double quotes'],
+];
+
+function mistakeIn(text: string): string {
+  let at = 0;
+  while (TOKEN.test(text)) at = TOKEN.lastIndex;
+  const rest = text.slice(at).replace(/^[ \t\r\n]+/, '');
+  if (rest === '') return 'a brace, a bracket or a value is missing, or there is one too many';
+  const line = text.slice(0, text.length - rest.length).split('\n').length;
+  return `line ${line}: ${MISTAKES.find(([begins]) => begins.test(rest))?.[1]}`;
 }
 
 function problems(error: z.ZodError): string[] {
-  const lines = error.issues.flatMap(causesOf).flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0) {
-      const text = issue.message.replace(/^Invalid input: (.*), received undefined$/, 'is missing ($1)');
-      return `${pathText(issue.path)}: ${text}`;
-    }
+  const issues = error.issues.flatMap(causesOf);
+  const wrongTypes = issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => pathText(path));
+  const lines = issues.flatMap((issue) => {
+    // zod also compares the length of a text that should be a list.
+    if (/^too_/.test(issue.code) && wrongTypes.includes(pathText(issue.path))) return [];
+    if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0)
+      return `${pathText(issue.path)}: ${issue.message}`;
     return issue.keys.map((key) => `${pathText([...issue.path, key])}: is unknown${hintFor(key, issue.path)}`);
   });
   return [...new Set(lines)];
+}
+
+const FORMS: Record<string, string> = {
+  object: 'an object in braces',
+  record: 'an object in braces',
+  array: 'a list in square brackets',
+  string: 'a text in double quotes',
+  number: 'a number without quotes',
+  int: 'a whole number without quotes',
+  boolean: 'true or false, without quotes',
+};
+
+/** What to write instead, if the schema has no sentence of its own. */
+function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const isNumber = typeof issue.input === 'number';
+  if (issue.code === 'invalid_type') {
+    const form = FORMS[issue.expected] ?? issue.expected;
+    return issue.input === undefined ? `is missing: write ${form}` : `must be ${form}`;
+  }
+  if (issue.code === 'invalid_value')
+    return `must be one of ${issue.values.map((each) => JSON.stringify(each)).join(', ')}`;
+  if (issue.code === 'too_small') return isNumber ? `must be at least ${issue.minimum}` : 'must not be empty';
+  if (issue.code !== 'too_big') return undefined;
+  return isNumber ? `must be at most ${issue.maximum}` : `must not be longer than ${issue.maximum}`;
 }
 
 /** The mistakes in a value. If a setting has several forms, the value is compared with the most similar form. */
@@ -119,7 +164,8 @@ function hintFor(unknown: string, path: PropertyKey[]): string {
   if (near !== '') return near;
   const others = [...places].filter(([, keys]) => keys.some((key) => key.toLowerCase() === unknown.toLowerCase()));
   const belongs = others.map(([place]) => (place === '' ? 'the top level' : `\`${place}\``)).join(' or ');
-  return belongs === '' ? ` (allowed here: ${keysHere.join(', ')})` : ` here: it belongs to ${belongs}`;
+  if (belongs !== '') return ` here: it belongs to ${belongs}`;
+  return keysHere.length > 0 ? ` (allowed here: ${keysHere.join(', ')})` : '';
 }
 
 /** Adds the keys of every object in a configuration, by the place of the object. */
@@ -135,7 +181,8 @@ function addKeys(schema: z.core.JSONSchema._JSONSchema, place: string, places: M
 }
 
 function pathText(path: PropertyKey[]): string {
-  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`));
+  const isWord = (part: PropertyKey) => typeof part === 'string' && /^[\p{L}\p{M}\w$-]+$/u.test(part);
+  const parts = path.map((part) => (isWord(part) ? `.${String(part)}` : `[${JSON.stringify(part)}]`));
   return parts.join('').replace(/^\./, '') || '(whole file)';
 }
 

@@ -56,7 +56,7 @@ function broken<T>(rows: readonly Row<T>[], settings: T, place: readonly string[
 }
 
 const HTTPS = 'must start with https: (http is for local deployments)';
-const isHttp = (local: boolean, address: string) => !local && !address.startsWith('https:');
+const isHttp = (local: boolean, address: string) => !local && URL.parse(address)?.protocol === 'http:';
 const TAKEN = ['columns', 'sorts', 'filters'];
 const ONE_NAME = 'is the name of another field of the request';
 

@@ -97,12 +97,14 @@ export const timeZone = z
   .refine(
     (zone) => {
       try {
-        return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+        const { timeZone: meant } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();
+        // Node.js reads IST as the time of India, and BST as that of Bangladesh.
+        return meant === 'UTC' || !/^[a-z]{3}$/i.test(zone);
       } catch {
         return false;
       }
     },
-    { error: 'must be an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
+    { error: 'must be an IANA time zone such as "Asia/Jerusalem" or "UTC", and not an abbreviation such as "IST"' },
   )
   .default('UTC')
   .describe('IANA zone of local times and of the dates of runs.');
@@ -197,7 +199,10 @@ export const entitySettingsSchema = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether the nightly rule is on. Runs by hand always work.'),
   schedule: z
     .string()
-    .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
+    .refine(isSchedule, {
+      error:
+        'must be cron(MINUTE HOUR DAY MONTH WEEKDAY YEAR) in UTC, with "?" as DAY or WEEKDAY, such as cron(30 1 * * ? *), or a rate: rate(1 hour), rate(2 hours)',
+    })
     .optional()
     .describe('EventBridge expression instead of the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
   at: time

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ownValue } from '../json.ts';
+import { isRecord } from '../json.ts';
 
 /** A date in a filter, relative to the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
 const relativeDateSchema = z.strictObject({
@@ -55,6 +55,7 @@ function datesIn(value: unknown, path: Path = []): { path: Path; value: unknown 
   return [...keys].flatMap((key) => datesIn(Reflect.get(value, key), [...path, key]));
 }
 
+/** In another letter case the key would be sent as it is written. */
 function claimsToBeOne(value: unknown): boolean {
-  return ownValue(value, '$date') !== undefined;
+  return isRecord(value) && Object.keys(value).some((key) => key.toLowerCase() === '$date');
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
@@ -97,8 +98,21 @@ describe('a valid configuration', () => {
 });
 
 describe('readConfiguration refuses', () => {
-  test('a file that is not JSON, with a message of one line', () => {
-    expect(() => read('{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n')).toThrow(/^\S+given\.json: is not JSON: .*$/);
+  test.each([
+    ['{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n', 'line 3: .* names and texts in double quotes'],
+    ["{ 'secret-1234': 1 }", 'line 1: .* names and texts in double quotes'],
+    ['{\r\n  // hosts\r\n  "crm": {}\r\n}', 'line 2: JSON has no comments: remove this one'],
+    ['{ "crm": { "scopes": ["a", ] } }', 'line 1: nothing follows this comma, .*'],
+    ['{ "crm": {\n}\n  "local": true }', 'line 2: a comma, a colon or a double quote is missing here'],
+    ['{ "crm": {}', 'a brace, a bracket or a value is missing, or there is one too many'],
+  ])('a file that is not JSON, in one line without its content: %j', (content, says) => {
+    expect(() => read(content)).toThrow(new RegExp(`given\\.json: is not JSON: (?!.*secret)${says}$`));
+  });
+
+  test('a file that is not UTF-8, in which labels would match no header', () => {
+    const file = fileWith('');
+    writeFileSync(file, Buffer.from(`{ "x": "\u00e9" }`, 'latin1'));
+    expect(() => readConfiguration('given', file, undefined)).toThrow('given.json: is not UTF-8');
   });
 
   test.each([
