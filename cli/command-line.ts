@@ -35,8 +35,8 @@ function wordsFor(program: Command, args: string[]): string[] {
 /** Commander has already printed its own errors and the help. */
 async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
   if (error instanceof CommanderError) {
-    const sentence = error.message.replace(/^error: /, '');
-    return { sentence, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
+    const code = error.exitCode === 0 ? 0 : USAGE;
+    return { sentence: error.message.replace(/^error: /, ''), code, documented: false };
   }
   const { describeError } = await import('./support/aws-error.ts');
   const { sentence, ...end } = describeError(error);

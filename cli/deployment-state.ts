@@ -68,13 +68,14 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
 
 export type GrantPlaces = ReturnType<typeof grantPlaces>;
 
-/**
- * When the stored tokens were obtained (`null` without readable tokens), and why the grant cannot be used.
- * @throws RunError if this is unknown
- */
+/** When the stored tokens were obtained (null: they cannot be read), and why the grant cannot be used. @throws RunError */
 export async function grantOf(target: GrantTarget): Promise<{ obtainedAt: string | null; trouble: string | null }> {
   const { store, ledger } = grantPlaces(target);
-  const newest = await newestTokenSet(store).catch(unreadable);
+  const newest = await newestTokenSet(store).catch((error: unknown) => {
+    // No function can read the tokens either. A person may only lack the right to read them.
+    if (error instanceof RunError && error.name === 'ConfigInvalid' && !isDenied(error.cause)) return error;
+    throw error;
+  });
   if (newest instanceof RunError) return { obtainedAt: null, trouble: newest.message };
   const item = await ledger.read(newest.versionId);
   const refused =
@@ -82,12 +83,6 @@ export async function grantOf(target: GrantTarget): Promise<{ obtainedAt: string
   const dead =
     item && isDead(item) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
   return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
-}
-
-/** Returns the error if no function can read the tokens either. A person may only lack the right to read them. */
-function unreadable(error: unknown): RunError {
-  if (error instanceof RunError && error.name === 'ConfigInvalid' && !isDenied(error.cause)) return error;
-  throw error;
 }
 
 /** The alarms of a deployment. The prefix also matches alarms of other deployments: those of `prod-2` for `prod`. */

@@ -80,8 +80,11 @@ export async function downloadInto(target: Target, manifest: Manifest, stream: W
     await pipeline(measured(bytesFrom(target, file, 0), total), stream, { end: false });
     await new Promise<void>((resolve, reject) => stream.write('', (error) => (error ? reject(error) : resolve())));
   } catch (error) {
-    const own = failed.find((one) => one === error);
-    throw own ? fileError(`Unusable output: ${unwrittenText(own)}`, error) : error;
+    const own: NodeJS.ErrnoException | undefined = failed.find((one) => one === error);
+    const isClosed = own?.code === 'EPIPE';
+    const failure = `writing to standard output failed (${own?.code ?? own?.name})`;
+    const why = isClosed ? 'the program that read the file stopped before the end' : failure;
+    throw own ? fileError(`Unusable output: ${why}.`, error) : error;
   }
   if (crc32Text(total.crc32) !== manifest.file.crc32)
     throw fileError(`Unusable output: ${corruptText(manifest, total.crc32)}`);
@@ -90,11 +93,6 @@ export async function downloadInto(target: Target, manifest: Manifest, stream: W
 /** A standard output that writes every byte or fails. Node's own stream drops bytes when the disk is full. */
 export function wholeOutput(): Writable {
   return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
-}
-
-function unwrittenText(error: NodeJS.ErrnoException): string {
-  if (error.code === 'EPIPE') return 'the program that read the file stopped before the end.';
-  return `writing to standard output failed (${error.code ?? error.name}).`;
 }
 
 const OWNER_ONLY = 0o600;

@@ -52,14 +52,9 @@ function refuseContradiction(entity: Entity | undefined, { all, run, output, jso
 
 /** The default path of a download. @param directory default: the current directory */
 function defaultPath({ run: { entity, date }, file }: Manifest, excel: boolean, directory?: string): string {
-  // A workbook is not the verified file, so it has another name.
-  const name = `${entity}-${date}${excel ? '.excel.xlsx' : extensionsOf(file.key)}`;
+  // All extensions of the key, such as `.csv.gz`. A workbook is not the verified file, so it has another name.
+  const name = `${entity}-${date}${excel ? '.excel.xlsx' : (/\.[^/]*$/.exec(basename(file.key))?.[0] ?? '')}`;
   return directory === undefined ? pathArgument(name) : join(directory, name);
-}
-
-/** The extensions at the end of a key: `.csv`, `.csv.gz`. */
-function extensionsOf(key: string): string {
-  return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
 }
 
 /**

@@ -72,11 +72,7 @@ export const statusSchema = z.object({
   alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null if unknown.')),
   grant: z
     .nullable(z.object({ obtainedAt: z.nullable(z.iso.datetime()), trouble: z.nullable(z.string()) }))
-    .check(
-      z.describe(
-        'When the tokens were obtained (null: the secret has none that can be read), and why the grant cannot be used; null if unknown.',
-      ),
-    ),
+    .check(z.describe('When the tokens were obtained, and why the grant cannot be used; null if unknown.')),
   nextStart: z.nullable(startSchema).check(z.describe('The next start; null if there is none or the time is unknown.')),
   warnings: z.array(z.string()).check(z.describe('Data that the command could not read.')),
 });
@@ -100,9 +96,7 @@ async function statusOf(target: Target, { date, ...place }: StatusOptions, now: 
   const entities = isFuture(data) ? [] : data.rows.map((row) => rowOf(data, row, place));
   const night = data.exported ? null : nightRecord(data, data.lastNight);
   const answer = { deployment, madeAt: now.toISOString(), ok: tone !== 'bad', headline, entities, night };
-  const { trouble = null } = facts.grant ?? {};
-  const grant = facts.grant && { ...facts.grant, trouble: trouble && withPlace(trouble, place) };
-  return { ...answer, alarms, grant, nextStart: firstStart(data.rows), warnings };
+  return { ...answer, alarms, grant: facts.grant, nextStart: firstStart(data.rows), warnings };
 }
 
 function rowOf(data: Nights, { last, rule, failedSince }: EntityNights, place: TargetOptions): StatusRow {
@@ -193,19 +187,17 @@ function footLines(status: Status, place: TargetOptions, stream: Stream): string
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
   const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');
-  const { obtainedAt, trouble } = grant ?? { obtainedAt: null, trouble: null };
-  const ofGrant = [
-    ...(trouble ? [bad(`Grant: ${printableLine(trouble)}`)] : []),
-    // Without readable tokens, the sentence names the command.
-    ...(trouble && obtainedAt ? [`    -> ${commandFor('authorize', place)}`] : []),
-    ...(!trouble && obtainedAt ? [`Grant: tokens obtained ${ageText(hoursBetween(obtainedAt, madeAt))} ago`] : []),
-  ];
+  const authorize = `    -> ${commandFor('authorize', place)}`;
+  const ofGrant = grant?.trouble
+    ? // Without readable tokens, the sentence names the command.
+      [bad(`Grant: ${printableLine(withPlace(grant.trouble, place))}`), ...(grant.obtainedAt ? [authorize] : [])]
+    : grant?.obtainedAt && [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`];
   return [
     ...(night ? [`Night of ${night.date}: ${completenessText(night, isPaused)}`] : []),
     alarms?.length
       ? bad(`Alarms raised: ${alarms.join(', ')}; see docs/runbook.md`)
       : `Alarms: ${alarms ? 'none is raised' : 'unknown'}`,
-    ...ofGrant,
+    ...(ofGrant || []),
     `Next start: ${at ?? 'none known'}`,
   ];
 }

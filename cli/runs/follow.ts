@@ -54,9 +54,7 @@ function printEnds(runs: Run[], options: FollowCommandOptions): void {
   const { json = false } = options;
   const failures = runs.filter(({ status }) => status !== 'SUCCEEDED');
   if (json) printJson({ ok: failures.length === 0, runs });
-  for (const run of runs) {
-    if (!json && run.status === 'SUCCEEDED') printOut(endText(run, options));
-  }
+  for (const run of runs) if (!json && run.status === 'SUCCEEDED') printOut(endText(run, options));
   if (failures.length === 0) return;
   throw new CommandError(failures.map((run) => failedText(run, options)).join('\n'), RUN_FAILED, { documented: json });
 }

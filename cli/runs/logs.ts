@@ -14,9 +14,8 @@ export async function logs(run: string, options: TargetOptions & { date?: string
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   const lines = await linesOfRun(target, found);
-  if (lines.length === 0) {
+  if (lines.length === 0)
     return printErr(`${found.name} (${found.status}) has no log lines, or they have expired (logRetentionDays).`);
-  }
   const paint = painterOf(process.stdout);
   printOut(paint('idle')(HEADINGS));
   for (const line of lines) {
@@ -25,10 +24,7 @@ export async function logs(run: string, options: TargetOptions & { date?: string
   }
 }
 
-const TONES = new Map<string, Tone>([
-  ['ERROR', 'bad'],
-  ['WARN', 'warned'],
-]);
+const TONES = new Map(Object.entries<Tone>({ ERROR: 'bad', WARN: 'warned' }));
 
 /** A structured line that a function logged about a run. */
 interface RunLine {

@@ -125,15 +125,13 @@ export function describeError(error: unknown) {
 /** The sentence for a file or folder of this machine that cannot be used. */
 function fileText(error: unknown): string | undefined {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return undefined;
-  const path = 'path' in error ? String(error.path) : '';
   // The error of a failed write does not name the file.
-  if (error.code === 'ENOSPC') return `The disk is full (ENOSPC)${path && `, at ${path}`}: ${MAKE_ROOM}.`;
-  if (path === '') return undefined;
-  const isTemporary = /^mkd(ir|temp)$/.test(String(error.syscall)) && path.startsWith(tmpdir());
-  return `${path} cannot be read or written (${error.code})${isTemporary ? ': name another temporary folder in TMPDIR' : ''}.`;
+  if (error.code === 'ENOSPC') return 'The disk is full (ENOSPC): delete files, or name a folder elsewhere in TMPDIR.';
+  if (!('path' in error)) return undefined;
+  const isTemporary = /^mkd/.test(`${error.syscall}`) && `${error.path}`.startsWith(tmpdir());
+  const advice = isTemporary ? ': name another temporary folder in TMPDIR' : '';
+  return `${error.path} cannot be read or written (${error.code})${advice}.`;
 }
-
-const MAKE_ROOM = 'delete files, or name a temporary folder on another disk in TMPDIR';
 
 /**
  * Waits for a value that a screen can omit. An error becomes a warning, and the value is `null`.

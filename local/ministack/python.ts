@@ -8,7 +8,7 @@ import { runCommand } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 
 const CHECK_WITHIN_MS = 20_000;
-/** A Python program that fails if its Python is too old for MiniStack. It runs as MiniStack does, without PYTHONHOME. */
+/** A program that fails if its Python is too old for MiniStack. It runs as MiniStack does, without PYTHONHOME (-I). */
 const PROBE =
   'import sys; assert sys.version_info >= (3, 10); print("%d.%d.%d" % sys.version_info[:3], sys.executable)';
 const NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
@@ -54,42 +54,32 @@ export async function ensureEnvironment(
   await rm(home, { recursive: true, force: true });
   onProgress?.(`Installing the environment once, with Python ${version}`);
   const building = join(record.workDir, 'python');
-  await python3('venv', path, ['-I', '-m', 'venv', building], options, [
+  await python3('venv', path, ['venv', building], options, [
     `Python ${version} (${path}) could not make a virtual environment`,
     'Install its venv module (Debian, Ubuntu: apt install python3-venv), or name another Python in the variable PYTHON',
   ]);
-  const install = [
-    '-I',
-    '-m',
-    'pip',
-    'install',
-    '--require-hashes',
-    '--no-input',
-    '-r',
-    resolve(environment.requirements),
-  ];
+  const install = ['pip', 'install', '--require-hashes', '--no-input', '-r', resolve(environment.requirements)];
   await python3('pip', interpreter(building), [...install, '--no-compile'], options, [
     `pip could not install ${environment.what}`,
     'Check the network, the disk and the settings of pip (pip config list), then start again',
   ]);
-  try {
-    // The rename is one step, so of two concurrent starts the first wins. The environment can be moved because only its
-    // interpreter is used, never its scripts, whose first lines contain absolute paths.
-    await rename(building, home);
-  } catch (error) {
+  // The rename is one step, so of two concurrent starts the first wins. The environment can be moved because only its
+  // interpreter is used, never its scripts, whose first lines contain absolute paths.
+  await rename(building, home).catch((error: unknown) => {
     if (!existsSync(interpreter(home))) throw error;
-  }
+  });
   return home;
 }
 
-/** Runs a step of the installation. @throws EnvironmentError with the error lines of the step, and the remedy */
+/** Runs a module of Python. @throws EnvironmentError with the error lines of the module, and the remedy */
 async function python3(
   name: string,
   command: string,
-  args: string[],
+  module: string[],
   { record, env = process.env, signal }: InstallOptions,
   [problem, remedy]: [string, string],
 ): Promise<void> {
+  const args = ['-I', '-m', ...module];
   const { code, lines, logFile } = await runCommand({ name, command, args, env, record, signal });
   if (code === 0) return;
   const errors = lines.flatMap((line) => /^ERROR: (.+?)\.?$/.exec(line)?.[1] ?? []);
