@@ -82,7 +82,7 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
   const csv = expected.formats.includes('csv') ? csvStart(start, complete, expected) : undefined;
   if (csv && !('description' in csv)) return { result: 'csv', csv };
   if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
-  if (/^[[{]/.test(begins)) return refused('JSON');
+  if (BEGINNING.test(begins)) return refused('JSON');
   if (begins.startsWith('<')) return refused(WEB_PAGE.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document');
   if (!csv) return refused('text');
   const { open, description, part } = csv;

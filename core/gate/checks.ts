@@ -198,7 +198,7 @@ export const CHECKS: GateCheck[] = [
       if (measured === 2) return 'seems to have no header (if no file has one, set columns.header to "none")';
       return detail
         ? `has a header with a text that the CRM does not list (${detail}): name the text in columns.labels`
-        : 'has a first line without a column that the CRM lists. If the line is the header, release the file once';
+        : 'has a first line that does not name all columns as the CRM lists them. If it is the header, release the file once';
     },
   },
   {

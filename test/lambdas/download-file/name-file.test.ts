@@ -38,7 +38,7 @@ describe('rejects content that the first kilobyte proves wrong, under any name o
   test.each<[string, string | Uint8Array, File, string]>([
     ['a JSON error without a file name', JSON_ERROR, { contentType: 'application/json' }, 'JSON'],
     ['a JSON error as wide as the requested columns', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
-    ['a sentence in brackets, if JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'JSON'],
+    ['a sentence in brackets, if JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'text whose'],
     ['half of a JSON document, if JSON is accepted', '{"id":1,', { opaque: ['json'] }, 'JSON'],
     ['a web page, if all kinds are accepted', HTML, { opaque: ['xls', 'json', 'archive'] }, 'a web page'],
     ['a sentence, if all kinds are accepted', 'The link expired.', { opaque: ['xls', 'json', 'archive'] }, 'text'],
