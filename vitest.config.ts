@@ -15,9 +15,9 @@ const SLOW = '**/*.slow.test.ts';
 const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
 /**
  * Projects of one order share their workers, the end-to-end files first: they wait for processes, and the short files fill
- * what they leave idle. Not 0: with one worker, projects of that order run behind all others.
+ * what they leave idle. Not 0: with one worker, projects of that order run after all others.
  */
-const ORDER = { together: 1, behind: 2 };
+const ORDER = { together: 1, after: 2 };
 /** One more than there are cores: much of it waits for processes and sockets. */
 const WORKERS = 3;
 /** In MB: more objects of a test die before their first collection, which saves CPU time. */
@@ -66,7 +66,7 @@ const WITH_CLOUD = {
 };
 /** These projects run after all others of the same run, which names both. */
 const AFTER_THE_OTHERS = {
-  sequence: { groupOrder: ORDER.behind },
+  sequence: { groupOrder: ORDER.after },
   testTimeout: 120 * SECONDS,
   hookTimeout: 120 * SECONDS,
 };
@@ -125,7 +125,7 @@ export default defineConfig({
           sequence: { groupOrder: ORDER.together },
           maxWorkers: WORKERS,
           testTimeout: 600 * SECONDS,
-          // A deployment behind another one that loads both cores.
+          // A deployment after another one that loads both cores.
           hookTimeout: 300 * SECONDS,
         },
       },

@@ -170,7 +170,7 @@ export interface DatedRun<State extends string> {
 interface Filling<T> extends Omit<Together, 'stopped' | 'after'> {
   /** Prints a date after each change of its state. */
   say: (date: T) => void;
-  /** The command that continues after a break. */
+  /** The command that continues after an interruption. */
   again: string;
 }
 

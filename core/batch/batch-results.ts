@@ -151,8 +151,8 @@ const doubtSchema = z.object({
 export type Doubt = z.infer<typeof doubtSchema>;
 
 /**
- * The attempts of the next record without a result, which is removed from the doubt: `NEVER_TRIED` if it was not sent,
- * `IN_DOUBT` if its function died.
+ * The attempts of the next record without a result: `NEVER_TRIED` if it was not sent, `IN_DOUBT` if its function died.
+ * The function also removes this record from `doubt`.
  */
 export function triesOf(line: number, doubt: Doubt | undefined): Readonly<Tries> {
   if (!doubt || line < doubt.firstLine || doubt.records === 0) return NEVER_TRIED;

@@ -57,9 +57,9 @@ export const batchStateSchema = z.looseObject({
   rounds: z.int().default(0),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
-  /** Why the map failed. */
+  /** The error of the map of chunks; null if it did not fail. */
   crash: z.object({ Error: z.string() }).nullable().default(null),
-  /** The batch has waited for functions that may still have been sending. */
+  /** Whether the batch has waited for functions that may still have been sending. */
   awaited: z.boolean().default(false),
 });
 export type BatchState = z.infer<typeof batchStateSchema>;

@@ -89,11 +89,11 @@ const BUSY = [
   '(?:export|job|operation|request|(?:token)?refresh)(?:is|already|currently|still)*(?:active|running|inprogress|underway)',
   'toomany(?:concurrent|active|running|parallel)?(?:export|job)s|concurren(?:t|cy)(?:export|job|request|limit)',
 ].join('|');
-/** Words that may be around a reason. Any other word may be a value of a record, or name what is limited. */
-const AROUND =
+/** Words that may stand beside a reason. Any other word may be a value of a record, or name what is limited. */
+const FILLERS =
   'an?|the|there|already|previous|max(?:imum)?|(?:number)?of|other|is|was|in|under|api|user|crm|server|service|system|resource|temporarily|please|later|soon|shortly|s|ed|error|exception|exceeded|reached|limit|mode';
-/** Matches texts of these words with a reason of the list. */
-const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${AROUND})+$`);
+/** Matches a text that contains one of `reasons`, and otherwise only reasons and fillers. */
+const textWith = (reasons: string) => new RegExp(`^(?=.*(?:${reasons}))(?:${BUSY}|${FILLERS})+$`);
 const BUSY_TEXT = textWith(BUSY);
 const LIMITED_TEXT = textWith(LIMITED);
 

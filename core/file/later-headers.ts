@@ -32,7 +32,7 @@ interface Circumstances {
 /** A cell of a record below the first one. */
 interface LowerCell {
   text: string;
-  /** The text without signs around an exact name, and a note after it, if columns are hidden. */
+  /** If columns are hidden: the text without signs around an exact name and without a note after it. */
   name: string;
   /** The cell of the first record in the same column. */
   above: string;

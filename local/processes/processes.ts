@@ -82,7 +82,7 @@ async function launch({ name, command, args, env, record, ...options }: ProcessO
   /** Resolves when the process has ended. Members may outlive the leader of their group, and hold its output open. */
   const exited = once(child, 'exit').then(endGroup);
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  /** Ends the process and all that it started. Its files are removed after it, so it needs no time to end in order. */
+  /** Kills the process and all that it started. It need not end in order, because its files are removed anyway. */
   const stop = async () => {
     if (!hasEnded()) endGroup();
     await exited;
