@@ -33,18 +33,21 @@ interface Level {
 type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
-/** Keys under which services return a record. */
-const RECORD =
-  /^(?:attributes|body|content|customers?|d|data|entity|export|items?|output|payload|records?|response|results?|return|updated|value)$/;
-/** Keys for the fields of a record. Next to an error, they may contain the reasons by field: `{ "city": "unknown" }`. */
-const FIELDS = /^(?:document|fields|model|node|object|properties|values)$/;
-/** Keys of objects that describe the answer, its author, related records or the record before the change. */
-const NO_RECORD =
-  /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
-/** Keys of objects that describe the call: their errors count, their ids and other values do not. */
-const ABOUT_CALL = /^(?:meta|head(?:er)?|(?:response)?status)$/;
-/** Keys of objects that describe the caller. They are not the record if the body has another object. */
-const BESIDE = /^(?:user|session)/;
+/**
+ * What an object inside of another is, by its key; the first row that matches counts. `record`: the record. `fields`:
+ * its fields or, next to an error, the reasons by field: `{ "city": "unknown" }`. `call`: describes the call. `none`:
+ * describes the answer, its author, related records or the record before the change.
+ */
+const PARTS: [part: string, keys: RegExp][] = [
+  ['record', /^(?:attributes|body|content|customers?|d|data|entity|export|items?|output|payload|records?)$/],
+  ['record', /^(?:response|results?|return|updated|value)$/],
+  ['fields', /^(?:document|fields|model|node|object|properties|values)$/],
+  ['call', /^(?:meta|head(?:er)?|(?:response)?status)$/],
+  ['none', /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context)/],
+  ['none', /^(?:audit|history|before|old|original|prev)|by$/],
+];
+const partOf = (key: string) => PARTS.find(([, keys]) => keys.test(key))?.[0] ?? 'other';
+
 /** Matches keys that describe a failed call, not a record: `statusCode`, `failedCount`. */
 const OF_FAILURE =
   /^(?:has|is)?(?:code|detail|error|fail|hint|info|message|ok$|path|reason|result|status|success|time|title|total|trace|type|warning)/;
@@ -63,8 +66,7 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
   const other = isCompared ? otherValue(levels, sent) : undefined;
   const reasons = [
     hasError && 'the answer contains an error',
-    levels.some((level) => hasNoSuccess(level) || isFailedEnvelope(level, sent)) &&
-      'the answer says that the call failed',
+    levels.some((level) => saysFailed(level, sent)) && 'the answer says that the call failed',
     levels.some(isForeign) && 'the answer has the id of another record',
     other !== undefined && `the answer has a different value of ${other} than the request`,
   ];
@@ -82,33 +84,35 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
 
 /**
  * The objects inside an object that may be the record: those under the usual keys. If there are none and the object has
- * no id, its only other object. Next to an error, all its other objects. An object that repeats a sent field is the
- * record itself: the objects inside are parts of it, or related records, and only their errors count.
+ * no id, its only other object, or next to an error all of them. Of several other objects, and of lists next to other
+ * values, only those that report a failure. An object that repeats a sent field is the record itself: the objects inside
+ * are parts of it, or related records, and only their errors count.
  */
 function wrappedIn(level: Level, sent: SentFields): Level[] {
-  const inner = level.entries.map(([key, value]) => ({ key, objects: objectsIn(key, value) }));
-  if (inner.some(({ key, objects }) => sent.has(key) && objects.length === 0))
-    return inner.flatMap(({ key, objects }) => (RECORD.test(key) ? objects.filter(hasErrorIn) : []));
-  const opened = inner.filter(({ objects }) => objects.length > 0);
-  const usual = opened.filter(({ key }) => RECORD.test(key) || FIELDS.test(key));
-  const all = opened.filter(({ key }) => !NO_RECORD.test(key));
-  const others = all.length > 1 ? all.filter(({ key }) => !BESIDE.test(key)) : all;
-  const hasId = inner.some(({ key }) => key === 'id');
-  const isUsual = usual.length > 0 || hasId || (others.length > 1 && !hasErrorIn(level));
-  const about = mayBeRecord(level, sent) ? [] : opened.filter(({ key }) => ABOUT_CALL.test(key));
-  return [...(isUsual ? usual : others).flatMap(({ objects }) => objects), ...about.flatMap(errorsAbout)];
+  const keys = level.entries.map(([key]) => key);
+  const inside = (...parts: string[]) =>
+    level.entries.flatMap(([key, value]) => {
+      const isList = Array.isArray(value) && keys.length > 1 && partOf(key) === 'other';
+      const part = isList ? 'list' : partOf(key);
+      return parts.includes(sent.has(key) ? 'sent' : part) ? objectsIn(key, value) : [];
+    });
+  if (keys.some((key) => sent.has(key))) return inside('sent', 'record').filter(hasErrorIn);
+  const about = mayBeRecord(level, sent) ? [] : inside('call').map(errorsOf);
+  const usual = inside('record', 'fields');
+  if (usual.length > 0 || keys.includes('id')) return [...usual, ...about];
+  const others = inside('other');
+  const isRead = (one: Level) =>
+    hasErrorIn(level) || (others.length === 1 && one === others[0]) || hasErrorIn(one) || saysFailed(one, sent);
+  return [...[...others, ...inside('list')].filter(isRead), ...about];
 }
 
-/** Keeps what objects say about the failure of the call. Their ids are not those of the record. */
-function errorsAbout({ objects }: { objects: Level[] }): Level[] {
+/** Keeps what an object says about the failure of the call. Its ids are not those of the record. */
+function errorsOf({ wrapper, entries }: Level): Level {
   const isKept = ([key, value]: Level['entries'][number]) =>
     OF_FAILURE.test(key) && !key.endsWith('id') && (typeof value !== 'object' || /^errors?$/.test(key));
-  return objects.map(({ wrapper, entries }) => ({ wrapper, entries: entries.filter(isKept) }));
+  return { wrapper, entries: entries.filter(isKept) };
 }
 
-const isFalse = worded(/^(?:0|error|f(?:alse)?|fail(?:ed|ure)?|no?|לא)$/i);
-const hasNoSuccess = ({ entries }: Level) =>
-  entries.some(([key, value]) => /^(?:is)?(?:ok|succeeded|success(?:ful)?)$/.test(key) && isFalse(value));
 const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
 /** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
@@ -117,13 +121,15 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
   const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
   return entries.some(([key, value]) => {
     if (value === null || key === 'id') return value !== null;
-    if (RECORD.test(wrapper)) return sent.has(key) || !(OF_FAILURE.test(key) || typeof value === 'object');
+    if (partOf(wrapper) === 'record') return sent.has(key) || !(OF_FAILURE.test(key) || typeof value === 'object');
     return sent.has(key) && (!mayHoldReasons || comparableOf(sent.get(key)?.value) === comparableOf(value));
   });
 }
 
 const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized|unsuccessful)$)/i;
+const isFalse = worded(/^(?:0|error|f(?:alse)?|fail(?:ed|ure)?|no?|לא)$/i);
+const NO_KEY = /^(?:is)?(?:ok|succeeded|success(?:ful)?)$/;
 const SUCCESS_KEY = /^(?:ok|status|(?:is)?success(?:ful)?)$/;
 /** What a body without a record says about the call, by its keys and values. The first row that matches counts. */
 const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 'failed'][] = [
@@ -140,8 +146,9 @@ const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 
   [/^embedded$/, (value) => isError(ownValue(value, 'errors')), 'failed'],
 ];
 
-/** Whether an object outside of a record says that the call failed: `{ "status": "error" }`. */
-function isFailedEnvelope(level: Level, sent: SentFields): boolean {
+/** Whether an object says that the call failed: `{ "success": false }`, or outside of a record `{ "status": "error" }`. */
+function saysFailed(level: Level, sent: SentFields): boolean {
+  if (level.entries.some(([key, value]) => NO_KEY.test(key) && isFalse(value))) return true;
   if (mayBeRecord(level, sent)) return false;
   const isSaid = ([keys, says]: (typeof SAYINGS)[number]) =>
     level.entries.some(([key, value]) => keys.test(key) && says(value));
@@ -157,8 +164,8 @@ function mayBeRecord({ wrapper, entries }: Level, sent: SentFields): boolean {
 
 /** The object under a key, or the objects in the list under it, or in its JSON: `{ "code": 200, "body": "{…}" }`. */
 function objectsIn(wrapper: string, value: unknown): Level[] {
-  const read =
-    typeof value === 'string' && (RECORD.test(wrapper) || FIELDS.test(wrapper)) ? jsonOrUndefined(value) : value;
+  const mayBeJson = typeof value === 'string' && ['record', 'fields'].includes(partOf(wrapper));
+  const read = mayBeJson ? jsonOrUndefined(value) : value;
   const values = Array.isArray(read) ? read : [read];
   return values.filter(isRecord).map((one) => ({
     wrapper,

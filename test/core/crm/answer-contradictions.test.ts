@@ -83,6 +83,9 @@ test.each<[string, unknown]>([
   ['a result with isError', { result: { isError: true } }],
   ['an exception', { hasException: true }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
+  ['an error in one of two unusual wrappers', { account: { plan: 'x' }, outcome: { errors: ['x'] } }],
+  ['the id of another record in a list alone', { clients: [{ id: OTHER }] }],
+  ['success false in a list of an unusual name', { account: {}, outcomes: [{ id: 7, success: false }] }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
 });
@@ -121,6 +124,8 @@ test.each<[string, unknown]>([
   ['an error code that is only a number', { success: true, errorCode: 'E1000' }],
   ['the answer alone', { meta: { id: OTHER } }],
   ['links alone', { _links: { id: OTHER } }],
+  ['a header alone', { header: { id: OTHER } }],
+  ['a list of related customers', { success: true, relatedCustomers: [{ id: OTHER }] }],
   ...[{ code: 'OK' }, { status: 201 }, { ok: true }, { isSuccess: true }, { errno: 0 }, { status: 'successful' }].map(
     (done): [string, unknown] => [`${JSON.stringify(done)} with a text`, { ...done, errorText: 'x' }],
   ),
@@ -284,6 +289,8 @@ test.each<[string, unknown]>([
 
 test('an error beside the record counts, although the record has the sent value', () => {
   expect(contradicts({ meta: { statusId: OTHER }, data: { id: ID } }, { statusId: ID })).toBe(false);
+  expect(contradicts({ data: { classId: { id: OTHER, name: 'x' } } }, { classId: OTHER })).toBe(false);
+  expect(contradicts({ data: { classId: { error: 'x' } } }, { classId: OTHER })).toBe(true);
   expect(contradicts({ city: 'Haifa', data: { error: 'x' } }, { city: 'Haifa' })).toBe(true);
   expect(contradicts({ city: 'Haifa', results: [{ city: 'Eilat' }] }, { city: 'Haifa' })).toBe(false);
 });
