@@ -1,5 +1,5 @@
 import { folded } from '../folded.ts';
-import { entriesIn, isRecord, ownValue } from '../json.ts';
+import { entriesIn, isRecord } from '../json.ts';
 import { type CrmCall, requestOf } from './call.ts';
 
 interface Sent {
@@ -7,8 +7,8 @@ interface Sent {
   accessToken: string;
 }
 
-/** Keys under which services return an error code. The value is shown only if it is a plain token (`TOKEN`). */
-const CODE_KEYS = ['code', 'errorCode', 'error_code'];
+/** Keys under which services return an error code, folded. The value is shown only if it is a plain token (`TOKEN`). */
+const CODE_KEYS = ['code', 'errorcode'];
 
 /** Matches a plain token. More than four digits do not match: they may be a person's number, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
@@ -52,35 +52,40 @@ export const isLasting = (code: string) => LASTING.test(lettersOf(code));
  * @param isGood the status is 2xx: the body may be a record, so only its `error` and `errors[0]` are searched
  */
 export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
-  const errors = { error: ownValue(body, 'error'), errors: ownValue(body, 'errors') };
-  const found = codesIn(isGood ? errors : body).filter((text) => TOKEN.test(text));
-  const words = [errors.error, firstIn(errors.errors)].filter(isListed);
-  return [...found, ...words].find((code) => !wasSent(code, sent));
+  const places = placesIn(body, isGood);
+  const codes = [...textsIn(places, CODE_KEYS).filter((text) => TOKEN.test(text)), ...places.filter(isListed)];
+  return codes.find((code) => !wasSent(code, sent));
 }
 
-/** The places of a body that may describe an error: `error`, the body itself or its first element, and `errors[0]`. */
-function errorsIn(body: unknown): unknown[] {
+/**
+ * The places of a body that may describe an error: `error`, the body itself or its first element, and `errors[0]`.
+ * @param isResult the body itself may be a record or a list, so it is left out
+ */
+function placesIn(body: unknown, isResult: boolean): unknown[] {
   const answer = firstIn(body);
-  const error = firstIn(ownValue(answer, 'error'));
-  return [error, answer, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
-}
-
-/** The texts under the keys for codes. */
-function codesIn(body: unknown): string[] {
-  return textsIn(errorsIn(body), CODE_KEYS);
+  const error = firstIn(valueIn(answer, 'error'));
+  return [error, ...(isResult ? [] : [answer]), firstIn(valueIn(answer, 'errors')), firstIn(valueIn(error, 'errors'))];
 }
 
 function textsIn(places: unknown[], keys: string[]): string[] {
-  return places.flatMap((place) => keys.map((key) => ownValue(place, key))).filter((text) => typeof text === 'string');
+  return places.flatMap((place) => valuesIn(place, keys)).filter(isText);
 }
 
-/** Keys under which services return the reason of an error. */
-const REASON_KEYS =
-  'code errorCode error_code error errorType error_type message type title reason status detail'.split(' ');
+/** The values of an object under these keys. Services write the same key as `error_code`, `errorCode` or `ErrorCode`. */
+function valuesIn(value: unknown, keys: string[]): unknown[] {
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  return entries.filter(([key]) => keys.includes(folded(key))).map(([, one]) => one);
+}
 
-/** Reasons that mean that the service got too many requests; letters only. */
-const LIMITED =
-  '(?:rate|request)limit|toomany(?:concurrent|active|running|parallel)?requests|(?:request)?throttl(?:ed|ing)|resourceexhausted|slowdown';
+const valueIn = (value: unknown, key: string) => valuesIn(value, [key])[0];
+
+/** Keys under which services return the reason of an error, folded. */
+const REASON_KEYS = [...CODE_KEYS, 'error', 'errortype', 'message', 'type', 'title', 'reason', 'status', 'detail'];
+
+/** Matches reasons that mean that the service got too many requests, in any sentence; letters only. */
+const RATE = /ratelimit|toomany(?:concurrent|active|running|parallel)?requests/;
+/** All such reasons. */
+const LIMITED = `${RATE.source}|requestlimit|(?:request)?throttl(?:ed|ing)|resourceexhausted|slowdown`;
 /** Reasons that mean that the service cannot answer now, or that another request is still running; letters only. */
 const BUSY = [
   LIMITED,
@@ -115,8 +120,12 @@ export function saysBusy(
   const sent = textsSent(json);
   const isSaid = (pattern: RegExp, texts: string[]) =>
     texts.some((text) => !sent.has(folded(text)) && pattern.test(lettersOf(text)));
-  const reasons = reasonsIn(body, isResult);
-  return isAboutValues ? isSaid(BUSY_TEXT, codesIn(body)) || isSaid(LIMITED_TEXT, reasons) : isSaid(BUSY_TEXT, reasons);
+  const places = placesIn(body, isResult);
+  const [codes, reasons] = [textsIn(places, CODE_KEYS), reasonsIn(places)];
+  if (isAboutValues) return isSaid(BUSY_TEXT, codes) || isSaid(LIMITED_TEXT, reasons);
+  const isOnRate = (text: string) => RATE.test(lettersOf(text)) && !isLasting(text);
+  // A sentence on the rate may have any other words, but not if it may repeat the name of a column.
+  return isSaid(BUSY_TEXT, reasons) || (reasons.some(isOnRate) && ![...sent].some(isOnRate));
 }
 
 /** Services write the same code with `_`, `-`, blanks or capitals. */
@@ -127,37 +136,35 @@ export function lettersOf(text: string): string {
 /** The texts of a request, folded, because the CRM may repeat them in another spelling. */
 function textsSent(json: unknown): ReadonlySet<string> {
   const texts = entriesIn(json).map(([, value]) => value);
-  return new Set(texts.filter((text) => typeof text === 'string').map(folded));
+  return new Set(texts.filter(isText).map(folded));
 }
 
-/** @param isResult only the errors in the body are read, not the body itself */
-function reasonsIn(body: unknown, isResult: boolean): string[] {
-  const places = errorsIn(body).filter((place) => !isResult || place !== firstIn(body));
-  return [...places.filter((place) => typeof place === 'string'), ...textsIn(places, REASON_KEYS)];
+function reasonsIn(places: unknown[]): string[] {
+  return [...places.filter(isText), ...textsIn(places, REASON_KEYS)];
 }
 
 /**
  * The texts in a refusal that may be an error code: under a key for codes, in `error`, or one word under any other key.
  */
 export function possibleCodes(body: unknown): string[] {
-  const [error, , first] = errorsIn(body);
-  const inside = [error, first]
-    .filter(isRecord)
-    .flatMap(Object.values)
-    .filter((text) => typeof text === 'string');
-  const words = [...reasonsIn(body, false), ...inside].filter((text) => /^[\w.-]+$/.test(text));
-  return [...[error, first].filter((text) => typeof text === 'string'), ...words, ...codesIn(body)];
+  const places = placesIn(body, false);
+  const errors = [places[0], places[2]];
+  const inside = errors.filter(isRecord).flatMap(Object.values).filter(isText);
+  const words = [...reasonsIn(places), ...inside].filter((text) => /^[\w.-]+$/.test(text));
+  return [...errors.filter(isText), ...words, ...textsIn(places, CODE_KEYS)];
 }
 
 function firstIn(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
 
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
 function isListed(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    (WORDS.has(value.toLowerCase()) || (TOKEN.test(value) && BUSY_TEXT.test(lettersOf(value))))
-  );
+  if (!isText(value)) return false;
+  return WORDS.has(value.toLowerCase()) || (TOKEN.test(value) && BUSY_TEXT.test(lettersOf(value)));
 }
 
 /** Whether an error code only repeats a word or text of the request, or part of the access token. */

@@ -167,6 +167,8 @@ const BUSY_BODIES = [
   { error: { message: 'Maximum number of concurrent exports reached' } },
   { errors: [{ code: 'EXPORT_QUEUE_FULL' }] },
   { error: { code: 'JOB_ALREADY_RUNNING' } },
+  { Error: { Reason: 'RateLimitExceeded', Message: CANARY } },
+  { errors: [{ code: '606', message: "Max rate limit '100' exceeded with in '20' secs" }] },
 ];
 const NOT_BUSY_BODIES = [
   { error: 'export_limit' },
@@ -225,6 +227,8 @@ test.each<[Operation, number, unknown, unknown, RunErrorName]>([
   ['update', 400, { status: 'Busy' }, { code: 'BUSY' }, 'CrmRejectedRequest'],
   ['update', 403, { plan: 'in maintenance' }, { error: 'forbidden', status: 'In maintenance' }, 'AuthRefused'],
   ['create', 400, { filters: [{ value: ['busy'] }] }, { error: { reason: 'busy' } }, 'CrmRejectedRequest'],
+  ['create', 400, { columns: ['rateLimit'] }, { message: 'rateLimit is not for exports' }, 'CrmRejectedRequest'],
+  ['create', 400, {}, { message: 'Invalid column: rate_limit' }, 'CrmRejectedRequest'],
 ])('a %s refused with %i does not say that the CRM is busy by a value of %j', async (...given) => {
   const [operation, status, json, body, name] = given;
   const meaning = await meaningFor(Response.json(body, { status }), { ...CALLS[operation], json });

@@ -34,7 +34,7 @@ const CODES = [
 
 test.each(CODES)('shows %s in a key for codes', async (code) => {
   expect(await codeIn({ code })).toBe(code);
-  expect(await codeIn({ error: { errorCode: code } })).toBe(code);
+  expect(await codeIn({ Error: { ErrorCode: code } })).toBe(code);
   expect(await codeIn({ errors: [{ error_code: code }] })).toBe(code);
 });
 

@@ -201,6 +201,7 @@ const ANSWERS: Record<number, unknown[]> = {
   ],
   401: [
     { error: { code: 'RefreshTokenExpired' } },
+    { ErrorCode: 'invalid_grant', Error: CANARY },
     { code: 'invalid_client' },
     { error: 'invalid_client' },
     { message: CANARY },
