@@ -62,6 +62,8 @@ interface Answer {
    * The token endpoint refused. It does so in JSON: 403, 404, 5xx and web pages come from a proxy or another service.
    */
   isRefusal: boolean;
+  /** The token endpoint answered: its codes count. */
+  isOwn: boolean;
   /** The texts that may be an error code, and among them the code that RFC 6749 lists. */
   codes: string[];
   code: string | undefined;
@@ -75,21 +77,26 @@ type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: strin
 
 const ROWS: Row[] = [
   ['granted', ({ isGood, body }) => isGood && isText(ownValue(body, 'access_token'))],
-  ['invalidGrant', ({ code }) => code === 'invalid_grant'],
+  ['invalidGrant', ({ isOwn, code }) => isOwn && code === 'invalid_grant'],
   [
     'invalidGrant',
-    ({ codes }) => codes.some(callsTokenWorthless),
+    ({ isOwn, codes }) => isOwn && codes.some(callsTokenWorthless),
     ', with a code that says that the refresh token is invalid, expired, revoked, used or not found.',
   ],
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
-  ['refused', ({ code = '' }) => FINAL.includes(code)],
+  ['refused', ({ isOwn, code = '' }) => isOwn && FINAL.includes(code)],
   ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined],
   // With 400 or 401, the code does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   ['locked', ({ isRefusal, body }) => isRefusal && saysBusy(body), ': its body says that the CRM is busy.'],
   ['unclear', ({ isRefusal, status }) => isRefusal && [409, 422, 423].includes(status)],
   ['lost', ({ isGood }) => isGood, ' without a token: check that crm.authUrl is the authorization server of the CRM.'],
+  [
+    'elsewhere',
+    ({ code }) => code === 'invalid_grant',
+    ', not as a token endpoint would, but with invalid_grant: check crm.authUrl. If it is correct, authorize again.',
+  ],
 ];
 const ELSEWHERE: Row = [
   'elsewhere',
@@ -106,11 +113,12 @@ export function meaningOfToken(
   const isRefusal = body !== undefined && status >= 400 && status < 500 && status !== 403 && status !== 404;
   const codes = possibleCodes(body);
   const code = codes.map((each) => RFC_6749_WORDS.find((word) => lettersOf(word) === lettersOf(each))).find(Boolean);
-  const words = isGood || isRefusal ? { codes, code } : { codes: [], code: undefined };
-  const [means, , says] = ROWS.find(([, when]) => when({ status, body, isGood, isRefusal, ...words })) ?? ELSEWHERE;
+  const isOwn = isGood || isRefusal;
+  const answer = { status, body, isGood, isRefusal, isOwn, codes, code };
+  const [means, , says] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
   const end = says ?? `${isGood ? ' with an error' : ''}${word === undefined ? '' : `: ${word}`}.`;
-  return { means, message: `The token endpoint answered ${status}${end}`, code: words.code };
+  return { means, message: `The token endpoint answered ${status}${end}`, code: isOwn ? code : undefined };
 }
 
 /**
