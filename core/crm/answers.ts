@@ -261,7 +261,7 @@ function elsewhereText(facts: Facts): string {
 /** Names the path that was called, if another service may have answered: this is likely only at a run's first call. */
 function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 'answer'>): string {
   const isOfFirst =
-    name === 'CrmContractError' || name === 'CrmRejectedRequest' || (name === 'AuthRefused' && answer.isPage);
+    name === 'CrmContractError' || name === 'CrmRejectedRequest' || (name === 'AuthRefused' && !answer.code);
   if (name !== 'ConfigInvalid' && !(isOfFirst && call.operation === 'fields')) return '';
   return ` The called path is ${answer.path}: check crm.baseUrl.`;
 }

@@ -316,6 +316,7 @@ test.each<[string, Response]>([
 test.each<[string, RunErrorName, Response]>([
   ['a web page with 401', 'AuthRefused', page(401)],
   ['a web page with 403', 'AuthRefused', page(403)],
+  ['a 403 without a code', 'AuthRefused', Response.json({ message: 'Missing Authentication Token' }, { status: 403 })],
   ['a 400 in JSON', 'CrmRejectedRequest', Response.json({ message: 'no such route' }, { status: 400 })],
   ['a text', 'CrmContractError', new Response('OK')],
   ['nothing', 'CrmContractError', new Response(null, { status: 204 })],
