@@ -121,7 +121,8 @@ export function saysBusy(
   const isSaid = (pattern: RegExp, texts: string[]) =>
     texts.some((text) => !sent.has(folded(text)) && pattern.test(lettersOf(text)));
   const places = placesIn(body, isResult);
-  const [codes, reasons] = [textsIn(places, CODE_KEYS), reasonsIn(places)];
+  const codes = textsIn(places, CODE_KEYS);
+  const reasons = [...places.filter(isText), ...textsIn(places, REASON_KEYS)];
   if (isAboutValues) return isSaid(BUSY_TEXT, codes) || isSaid(LIMITED_TEXT, reasons);
   const isOnRate = (text: string) => RATE.test(lettersOf(text)) && !isLasting(text);
   // A sentence on the rate may have any other words, but not if it may repeat the name of a column.
@@ -139,19 +140,12 @@ function textsSent(json: unknown): ReadonlySet<string> {
   return new Set(texts.filter(isText).map(folded));
 }
 
-function reasonsIn(places: unknown[]): string[] {
-  return [...places.filter(isText), ...textsIn(places, REASON_KEYS)];
-}
-
-/**
- * The texts in a refusal that may be an error code: under a key for codes, in `error`, or one word under any other key.
- */
+/** The texts in a refusal that may be an error code: under a key for codes, in `error`, or one word under any other key. */
 export function possibleCodes(body: unknown): string[] {
   const places = placesIn(body, false);
-  const errors = [places[0], places[2]];
-  const inside = errors.filter(isRecord).flatMap(Object.values).filter(isText);
-  const words = [...reasonsIn(places), ...inside].filter((text) => /^[\w.-]+$/.test(text));
-  return [...errors.filter(isText), ...words, ...textsIn(places, CODE_KEYS)];
+  const inside = places.filter(isRecord).flatMap(Object.values).filter(isText);
+  const words = inside.filter((text) => /^[\w.-]+$/.test(text));
+  return [...places.filter(isText), ...words, ...textsIn(places, CODE_KEYS)];
 }
 
 function firstIn(value: unknown): unknown {

@@ -198,6 +198,7 @@ const ANSWERS: Record<number, unknown[]> = {
     { error: ' INVALID_SCOPE' },
     { error: 'x', error_description: 'The message is about invalid_client.' },
     { error: 'invalid_clients' },
+    { error: 'invalid_request', error_reason: 'refresh_token_not_found' },
   ],
   401: [
     { error: { code: 'RefreshTokenExpired' } },
