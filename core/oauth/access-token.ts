@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 import { newestTokenSet, type TokenFreshness, type TokenSet, tokenFreshness, versionsExhausted } from './grant.ts';
-import { type AccessTokenDeps, readHolder, refreshTokenSet, SECONDS_NEEDED } from './refresh.ts';
+import { type AccessTokenDeps, checkHolder, inProgress, refreshTokenSet, SECONDS_NEEDED } from './refresh.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -96,13 +96,8 @@ async function storedOrRefreshed(
   const { won, claim } = await deps.ledger.claim(newest.versionId, deps.now().getTime());
   if (won) return refreshTokenSet(newest, freshness(newest), claim, deps);
   if (freshness(newest) === 'ageing') throw inProgress(`${AT_IT}.`);
-  const problem = await readHolder(claim, PATIENCE_MS, deps);
-  if (problem) throw problem;
+  await checkHolder(claim, PATIENCE_MS, deps);
   return undefined;
 }
 
 const AT_IT = 'Another function is refreshing it';
-
-function inProgress(why: string): RunError {
-  return new RunError('TokenRefreshInProgress', `The grant has to be refreshed. ${why}`);
-}

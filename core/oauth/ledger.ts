@@ -7,8 +7,8 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { RunError } from '../errors.ts';
-import { accessDenied } from './secrets.ts';
+import type { RunError } from '../errors.ts';
+import { storeError } from './secrets.ts';
 
 /** The ledger entry of a token set, without tokens. */
 const itemSchema = z.object({
@@ -163,9 +163,5 @@ export async function setIf(
 
 /** The error if a call of the ledger failed. In this case the token was not spent. */
 function ledgerUnavailable(table: string, error: unknown): RunError {
-  const name = error instanceof Error ? error.name : 'unknown';
-  if (name === 'AccessDeniedException')
-    return accessDenied(`There is no permission to use the DynamoDB table ${table}`, error);
-  const what = `The ledger of the OAuth grant could not be used (${name}).`;
-  return new RunError('TokenStoreUnavailable', what, { cause: error });
+  return storeError(error, 'The ledger of the OAuth grant could not be used', `use the DynamoDB table ${table}`);
 }

@@ -86,12 +86,8 @@ export async function refreshTokenSet(
       return successor;
     }
     client = await clientFor(tokens, deps);
-    if (requestTime(claim, deps) < TIMEOUT_MS) {
-      throw new RunError(
-        'TokenRefreshInProgress',
-        'Preparing the refresh of the grant took too long, so no request was sent.',
-      );
-    }
+    if (requestTime(claim, deps) < TIMEOUT_MS)
+      throw inProgress('Preparing the request took too long, so it was not sent.');
   } catch (error) {
     await end(CLAIM_RETURNED);
     throw error;
@@ -132,6 +128,11 @@ async function clientFor(tokens: Tokens, deps: AccessTokenDeps): Promise<OAuthCl
   if (tokens.clientId === undefined || tokens.clientId === client.clientId) return client;
   const what = `The grant belongs to a different client than the one in the secret, so it was not used. To authorize again: ${deps.authorizeCommand}.`;
   throw new RunError('ConfigInvalid', what);
+}
+
+/** The error if the grant was not refreshed yet. The workflow waits and tries again. */
+export function inProgress(why: string): RunError {
+  return new RunError('TokenRefreshInProgress', `The grant has to be refreshed. ${why}`);
 }
 
 /** Milliseconds left for requests under this claim. After the claim, another function may present the token. */
@@ -197,30 +198,27 @@ function deathOf(reason: string, { now }: AccessTokenDeps) {
 }
 
 /**
- * The error if a function should not wait for the holder of a claim; `undefined` while the holder may still store a
- * successor. The workflow then waits in a Wait state, which costs less than a waiting function.
+ * Returns while the holder of a claim may still store a successor.
+ * @throws RunError `ReauthorizationRequired`, or `TokenRefreshInProgress` if the wait is long: then the workflow waits in
+ *   a Wait state, which costs less than a waiting function
  */
-export async function readHolder(
-  item: Claim,
-  patienceMs: number,
-  deps: AccessTokenDeps,
-): Promise<RunError | undefined> {
+export async function checkHolder(item: Claim, patienceMs: number, deps: AccessTokenDeps): Promise<void> {
   const { versionId, deadline, unansweredSince } = item;
   const left = deadline - deps.now().getTime();
   const isStored = item.state === 'STORED';
   // A stored successor is readable within a minute. Otherwise it counts as lost.
   if ((isDead(item) || (isStored && left < -patienceMs)) && !(await deps.store.version(successorOf(versionId)))) {
     const reason = 'its refresh token has been spent, and the next token set is not in the secret';
-    return reauthorization(isStored ? { ...item, reason } : item, deps);
+    throw reauthorization(isStored ? { ...item, reason } : item, deps);
   }
-  if (isStored || left <= patienceMs) return undefined;
-  if (item.refusals >= MOST_REFUSALS) return reauthorization(item, deps);
+  if (isStored || left <= patienceMs) return;
+  if (item.refusals >= MOST_REFUSALS) throw reauthorization(item, deps);
   // If the token endpoint has given no usable answer for four hours, an alarm is raised.
   const silence = unansweredSince && deps.now().getTime() - unansweredSince;
   if (silence >= 240 * MINUTE_MS) deps.count('TokenEndpointUnanswered');
   const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
   const what = `No refresh of the grant got a usable answer${since}. ${item.reason} The next attempt is after`;
-  return new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
+  throw new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
 }
 
 function reauthorization({ versionId, reason, diedAt, refusals, state }: Claim, deps: AccessTokenDeps): RunError {

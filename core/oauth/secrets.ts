@@ -106,22 +106,26 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
 
 /** Turns an error of Secrets Manager into an error of the run. */
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
-  if (error instanceof RunError) return error;
-  const name = error instanceof Error ? error.name : 'an unknown error';
-  if (name === 'AccessDeniedException')
-    return accessDenied(`There is no permission to ${how === 'read' ? 'read' : 'write'} the secret ${secretId}`, error);
-  if (name === 'InvalidRequestException') {
+  if (error instanceof Error && error.name === 'InvalidRequestException') {
     const restore = `aws secretsmanager restore-secret --secret-id ${secretId}`;
     const what = `The secret ${secretId} is scheduled for deletion; to restore it: ${restore}.`;
     return new RunError('ConfigInvalid', what, { cause: error });
   }
-  const what = `The secret ${secretId} could not be ${how} (${name}).`;
-  return new RunError('TokenStoreUnavailable', what, { cause: error });
+  const right = `${how === 'read' ? 'read' : 'write'} the secret ${secretId}`;
+  return storeError(error, `The secret ${secretId} could not be ${how}`, right);
 }
 
-/** The error for a missing permission, which ends the run at once. Its advice is for functions and for commands. */
-export function accessDenied(what: string, cause: unknown): RunError {
+/**
+ * The error after a failed call of a store of tokens. A missing permission ends the run at once; the advice is for
+ * functions and for commands.
+ */
+export function storeError(error: unknown, what: string, right: string): RunError {
+  if (error instanceof RunError) return error;
+  const name = error instanceof Error ? error.name : 'an unknown error';
+  if (name !== 'AccessDeniedException')
+    return new RunError('TokenStoreUnavailable', `${what} (${name}).`, { cause: error });
   const advice =
     'If a function reports this, deploy all its policies again: npx cdk deploy -c rewrite=policies. If you see this in the terminal, use another --profile, or ask for the rights that docs/security.md lists';
-  return new RunError('ConfigInvalid', `${what} with these credentials. ${advice}.`, { cause });
+  const missing = `There is no permission to ${right} with these credentials.`;
+  return new RunError('ConfigInvalid', `${missing} ${advice}.`, { cause: error });
 }

@@ -62,12 +62,11 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
     const answer = await wholeAnswer((signal) => post(call, signal), limits);
-    if (!(answer.body instanceof UnreadableBody))
-      return answerOf(answer, jsonOrUndefined(answer.body), obtainedAt, call);
     // The connection may have broken after the whole token had arrived. Without this, the token would be lost.
-    const received = answerOf(answer, jsonOrUndefined(answer.body.received), obtainedAt, call);
-    if (received.kind === 'granted') return received;
-    return { kind: 'lost', message: `The token endpoint answered ${answer.body.message}.` };
+    const [text, unread] = answer.body instanceof UnreadableBody ? [answer.body.received, answer.body] : [answer.body];
+    const read = answerOf(answer, jsonOrUndefined(text), obtainedAt, call);
+    if (!unread || read.kind === 'granted') return read;
+    return { kind: 'lost', message: `The token endpoint answered ${unread.message}.` };
   } catch (error) {
     const code = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
     if (!neverSent(error)) return { kind: 'lost', message: `The token endpoint did not answer (${code}).` };
