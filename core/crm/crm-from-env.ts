@@ -11,18 +11,14 @@ import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.
 
 /** Creates a CRM client for each invocation. All clients share the AWS clients and the access token. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
-  const {
-    DEPLOYMENT,
-    CLIENT_SECRET_ID: clientSecretId,
-    TOKENS_SECRET_ID: tokensSecretId,
-    LEDGER_TABLE: ledgerTable,
-  } = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
+  const env = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
+  const stores = { clientSecretId: env.CLIENT_SECRET_ID, tokensSecretId: env.TOKENS_SECRET_ID };
   const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
-  const authorizeCommand = `${CRM_EXPORT} authorize --deployment ${DEPLOYMENT}`;
+  const authorizeCommand = `${CRM_EXPORT} authorize --deployment ${env.DEPLOYMENT}`;
   const cache: TokenCache = {};
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
     const deps = accessTokenDeps({
-      ...{ ...clients, clientSecretId, tokensSecretId, ledgerTable, authorizeCommand },
+      ...{ ...clients, ...stores, ledgerTable: env.LEDGER_TABLE, authorizeCommand },
       ...{ crm, now, random, sleep, secondsLeft },
       count: (event) => log.measure({ [event]: 1 }),
       inFunction: true,
