@@ -4,7 +4,7 @@ import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { validateUpdates } from '../../core/batch/validate-updates.ts';
 import { CSV } from '../../core/updates/read-csv.ts';
 import { formatOf, isProblem, JSONL, readUpdates, type UpdateReader } from '../../core/updates/read-updates.ts';
-import { STRICT } from '../../core/updates/update-line.ts';
+import type { LineRules } from '../../core/updates/update-line.ts';
 import { type CommandError, usageError } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { countText, printableLine } from '../support/text.ts';
@@ -42,7 +42,7 @@ export async function openUpdateFile(path: string): Promise<UpdateSource> {
  * Validates all lines before the first one is sent, and prints problems and warnings.
  * @throws CommandError (exit code 2) if a line is not valid
  */
-export async function checkUpdates(source: UpdateSource, rules = STRICT) {
+export async function checkUpdates(source: UpdateSource, rules: LineRules = {}) {
   const { problems, warnings, ...found } = await validateUpdates(source.reader, source.open(), rules);
   const { total, first, perField } = problems;
   const texts = first.map(({ line, field, sentence }) => {

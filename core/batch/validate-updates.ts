@@ -1,7 +1,7 @@
 import { ofOneFund } from '../updates/customer-fields.ts';
 import { LONGEST_LINE, measured } from '../updates/lines.ts';
 import { isProblem, readUpdates, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
-import { type Problem, STRICT } from '../updates/update-line.ts';
+import type { LineRules, Problem } from '../updates/update-line.ts';
 import { type Chunk, MOST_CHUNKS } from './batch-state.ts';
 
 export interface Validation {
@@ -37,7 +37,7 @@ const DAMAGE = 'has texts such as 3.1E+11, #N/A or \ufffd, which a program may h
 export async function validateUpdates(
   read: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
-  rules = STRICT,
+  rules: LineRules = {},
   fileBytes = 0,
 ): Promise<Validation> {
   const measure = { bytes: 0, crc32: 0 };

@@ -33,13 +33,10 @@ export const KINDS = {
 export type FieldKind = keyof typeof KINDS;
 
 /** Type, description and, of a code, the meaning of each listed value. */
-type Field = readonly [kind: FieldKind, description: string, meanings?: Readonly<Record<number, string>>];
+type Field = readonly [kind: FieldKind, description: string, meanings?: Meanings];
+type Meanings = Readonly<Record<number, string>>;
 
-const code = (description: string, meanings: Readonly<Record<number, string>>): Field => [
-  'code',
-  description,
-  meanings,
-];
+const code = (description: string, meanings: Meanings): Field => ['code', description, meanings];
 
 /** The fields of an update, in the order of `docs/interface/reference.md`. */
 const FIELDS: Record<string, Field> = {
@@ -136,7 +133,7 @@ const FIELDS: Record<string, Field> = {
 export const FIELD_RULES: ReadonlyMap<string, Field> = new Map(Object.entries(FIELDS));
 
 /** Lists codes with their meanings: `1 not defined, 2 male, 3 female`. */
-export function listOf(meanings: Readonly<Record<number, string>>): string {
+export function listOf(meanings: Meanings): string {
   return Object.entries(meanings)
     .map(([listed, meaning]) => `${listed} ${meaning}`)
     .join(', ');

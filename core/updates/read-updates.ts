@@ -8,7 +8,6 @@ import {
   problemsOf,
   ROUNDED,
   roundedField,
-  STRICT,
   shownName,
   type WithId,
 } from './update-line.ts';
@@ -47,7 +46,7 @@ export const JSONL: UpdateReader = async function* (pieces, check) {
 export async function* readUpdates(
   read: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
-  rules = STRICT,
+  rules: LineRules = {},
   counted = { lines: 0 },
 ): AsyncGenerator<UpdateEntry, void> {
   let unreadable: Line | undefined;

@@ -33,11 +33,9 @@ export function hasId(record: Record<string, unknown>): record is WithId {
 
 /** The rules of the configuration for a file. */
 export interface LineRules {
-  /** Whether `null` is sent, to empty a field. */
-  allowNull: boolean;
+  /** Whether `null` is sent, to empty a field. Default: `null` is refused. */
+  allowNull?: boolean;
 }
-
-export const STRICT: LineRules = { allowNull: false };
 
 /** This field controls the update and is not a value of the customer, so it cannot be emptied. */
 const NEVER_NULL = 'updateRelated';
@@ -46,7 +44,7 @@ const NAMES = ['id', ...FIELD_RULES.keys()];
 const SCHEMAS: Record<string, z.ZodType> = customerFieldsSchema.shape;
 
 /** A problem for each wrong field of a record; empty when it is valid. */
-export function problemsOf(line: number, record: Record<string, unknown>, { allowNull } = STRICT): Problem[] {
+export function problemsOf(line: number, record: Record<string, unknown>, { allowNull }: LineRules = {}): Problem[] {
   const problems: Problem[] = [];
   const add = (field: string, sentence: string | undefined) => {
     if (sentence) problems.push({ line, field: shownName(field), sentence });
@@ -79,7 +77,7 @@ export function unknownField(name: string): string {
 /** The interface document does not define the effect of `null`. */
 const IS_NULL = 'is null: leave the field out, or set updates.allowNull, so that null empties the field';
 
-function wrongValue(name: string, value: unknown, allowNull: boolean): string | undefined {
+function wrongValue(name: string, value: unknown, allowNull = false): string | undefined {
   if (value === null && name !== NEVER_NULL) return allowNull ? undefined : IS_NULL;
   const [kind, , meanings] = FIELD_RULES.get(name) ?? [];
   if (!kind || SCHEMAS[name]?.safeParse(value).success) return undefined;

@@ -1,7 +1,6 @@
 import { CSV } from '../../../../core/updates/read-csv.ts';
 import type { UpdateEntry, UpdateFormat } from '../../../../core/updates/read-updates.ts';
 import { JSONL, readUpdates } from '../../../../core/updates/read-updates.ts';
-import { STRICT } from '../../../../core/updates/update-line.ts';
 
 export const idOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 
@@ -21,7 +20,7 @@ export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 export async function entriesOf(
   format: UpdateFormat,
   content: string | Uint8Array,
-  rules = STRICT,
+  rules: { allowNull?: boolean } = {},
 ): Promise<UpdateEntry[]> {
   return allOf(readUpdates(READERS[format], bytesOf(content), rules));
 }
