@@ -144,6 +144,7 @@ test.each<[string, unknown]>([
   ['a sentence', { message: 'The file is being written.', ready: false }],
   ['null under another key', { fileUrl: null, success: true }],
   ['an error', { error: { code: 'file_pending', message: CANARY } }],
+  ['an error with a link to its explanation', { error: CANARY, help: 'https://docs.example/errors' }],
 ])('an answer to download (stage 3) with %s in place of the link is ExportNotReady', async (_, json) => {
   const error = await failureOf(download({ json }), 'ExportNotReady');
 
