@@ -13,7 +13,7 @@ import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { type GrantPlaces, grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
-import { isGone, RESTORE, REWRITE } from '../support/aws-error.ts';
+import { awsErrorText, REWRITE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -324,8 +324,8 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger) {
     return client?.text;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const advice = isGone(error.cause) ? ` ${RESTORE}.` : '';
-    throw new CommandError(`${error.message}${advice} No consent was requested yet.`, ENVIRONMENT, { cause: error });
+    const why = [error.message, error.transient && awsErrorText(error)].filter(Boolean).join(' ');
+    throw new CommandError(`${why} No consent was requested yet.`, ENVIRONMENT, { cause: error });
   }
 }
 

@@ -117,7 +117,7 @@ function ownFinding(error: unknown): Finding | undefined {
   }
   if (error instanceof RunError) {
     const trouble = awsErrorText(error);
-    const advice = [trouble, ERRORS[error.name].advice].filter(Boolean).join(' ');
+    const advice = trouble ?? ERRORS[error.name].advice;
     const isUnanswered = trouble !== undefined || error.name === 'TokenStoreUnavailable';
     return (isUnanswered ? unknown : broken)(`${error.name}: ${error.message}`, advice, codeOf(error));
   }

@@ -25,7 +25,7 @@ export const REWRITE = 'Write all policies again (--revert-drift does not): npx 
 export function awsErrorText(error: unknown): string | undefined {
   if (error instanceof RunError) {
     // A RunError advises about the rights of functions. Here a person lacks the right, so the error of AWS is used.
-    const isOfAws = error.name.startsWith('Storage') || isDenied(error.cause);
+    const isOfAws = /^(Storage|TokenStore)/.test(error.name) || isDenied(error.cause);
     return isOfAws ? awsErrorText(error.cause) : undefined;
   }
   // The SDK adds this text to the error about an answer that it cannot parse. The error quotes the answer.

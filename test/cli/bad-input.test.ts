@@ -28,6 +28,7 @@ const ROWS: [what: string, code: number, line: string, ...parts: Part[]][] = [
   ['a run of another deployment', 2, 'stop arn:aws:states:us-east-1:1:execution:crm-export-prod-ExportRun:x'],
   ['credentials that have expired', 3, 'start leads', noStack('ExpiredToken', 'The token has expired')],
   ['credentials that expire after the first call', 3, 'start leads', refusing('ExpiredTokenException')],
+  ['credentials that expire before the grant is read', 3, 'probe', refusing('ExpiredTokenException')],
   ['unknown credentials', 3, 'start leads', noStack('InvalidClientTokenId', 'The token is invalid')],
   ['no stack', 3, 'start leads --region eu-west-3', noStack('ValidationError', 'Stack x does not exist', 400)],
   ['an unexpected answer', 3, 'start leads', noStack('Odd', 'first\nsecond', 400)],
