@@ -29,7 +29,7 @@ export function withExamples(command: Command, examples: Record<string, string>)
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-export const LOGICAL_DATE = 'logical date of the run; default: today in the time zone of the deployment';
+export const DATE_OF_RUN = 'date of the run; default: today in the time zone of the deployment';
 export const JSON_ALONE = 'print one JSON document on standard output, and all else on standard error';
 
 /** Adds the argument of a command that works on one run, and the `--date` option for an entity. */

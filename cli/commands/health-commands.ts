@@ -7,7 +7,7 @@ import {
   outputArgument,
   pathArgument,
 } from '../support/command-options.ts';
-import { type Definition, JSON_ALONE, LOGICAL_DATE } from './define-command.ts';
+import { DATE_OF_RUN, type Definition, JSON_ALONE } from './define-command.ts';
 
 export const HEALTH_COMMANDS = {
   report: {
@@ -32,7 +32,7 @@ export const HEALTH_COMMANDS = {
     takes: (command) =>
       command
         .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
-        .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
+        .option('--date <YYYY-MM-DD>', DATE_OF_RUN, dateArgument)
         .option(
           '--configuration <file>',
           'read this file only, and do not read the rules; default: config/NAME.json',

@@ -7,7 +7,7 @@ import {
   numberArgument,
   sinceArgument,
 } from '../support/command-options.ts';
-import { type Definition, JSON_ALONE, LOGICAL_DATE, withRun } from './define-command.ts';
+import { DATE_OF_RUN, type Definition, JSON_ALONE, withRun } from './define-command.ts';
 
 export const NIGHT_COMMANDS = {
   status: {
@@ -41,7 +41,7 @@ export const NIGHT_COMMANDS = {
       command
         .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
         .option('--all', 'start all entities whose nightly rule is enabled in the configuration')
-        .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
+        .option('--date <YYYY-MM-DD>', DATE_OF_RUN, dateArgument)
         .option(
           '--same-data',
           "with a past date: start even if the plan does not depend on the date, and store today's data under that date",

@@ -53,7 +53,7 @@ function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
 }
 
 /**
- * The input of the old run with its logical date: without it, the new run would take the current date. The new run
+ * The input of the old run with its date: without it, the new run would take the current date. The new run
  * adopts the export of the old run, unless `fresh` or the error of that run requires a new export. If only the table is
  * missing, the new run writes only the table.
  */

@@ -117,7 +117,7 @@ export const runSchema = z.object({
     .nullable(z.string())
     .check(z.describe('The run whose file is released or gets a table. For an update: the batch.')),
   entity: z.nullable(entitySchema),
-  date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
+  date: z.nullable(z.iso.date()).check(z.describe('The date of the run.')),
   outcome: z.enum(OUTCOME_NAMES).check(z.describe('How the run ended, or the progress of the run.')),
   needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
   status: z

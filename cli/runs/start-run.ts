@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
-import { dateProblem } from '../../core/export/logical-date.ts';
+import { dateProblem } from '../../core/export/valid-date.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { partialFailure } from '../support/aws-error.ts';
 import { commandFor, entitiesOrAll } from '../support/command-options.ts';
@@ -86,10 +86,7 @@ export async function startNamed(
   return started;
 }
 
-/**
- * Refuses a logical date that CreateExport would refuse.
- * @throws CommandError (exit code 2) with the advice
- */
+/** Refuses a date that CreateExport would refuse. @throws CommandError (exit code 2) with the advice */
 export function refuseDate({ TimeZone }: Target, { date, scheduledFor }: Partial<RunInput>, advice = ''): void {
   const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
   if (wanted === undefined) return;

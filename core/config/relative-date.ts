@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isRecord } from '../json.ts';
 
-/** A date in a filter, relative to the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
+/** A date in a filter, relative to the date of the run: `{ "$date": "day-1d", "as": "date" }`. */
 const relativeDateSchema = z.strictObject({
   $date: z.string().check(z.regex(/^(day|weekStart|monthStart)([+-]\d{1,4}d)?$/)),
   as: z._default(z.enum(['date', 'instant']), 'date'),

@@ -8,7 +8,7 @@ const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The event time of the rule that started the run. */
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
-  /** The logical date; default: the date of `scheduledFor`, or of the start, in the deployment's time zone. */
+  /** The date of the run; default: the date of `scheduledFor`, or of the start, in the deployment's time zone. */
   date: z.optional(z.iso.date()),
   ...requestKeys,
   /** Publishes a run whose plan differs from the configured one, for its date only. */

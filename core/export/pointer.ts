@@ -11,7 +11,7 @@ import { isOfEarlierRelease, LAYOUT, layoutVersion, storedAs } from './layout.ts
 export const pointerSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
-  date: z.iso.date().check(z.describe('The logical date of the export.')),
+  date: z.iso.date().check(z.describe('The date of the export.')),
   startedAt: z.iso
     .datetime()
     .check(

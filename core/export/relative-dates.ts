@@ -3,13 +3,13 @@ import { dateAfter, instantOf } from '../schedule/local-time.ts';
 import type { ExportRequest } from '../step/states.ts';
 
 /** The day that a run is for. */
-export interface LogicalDay {
+export interface RunDay {
   date: string;
   timeZone: string;
 }
 
 /** Resolves the relative dates of a request, which only filters can contain. Equal days give equal requests. */
-export function resolveDates({ columns, ...others }: ExportRequest, day: LogicalDay): ExportRequest {
+export function resolveDates({ columns, ...others }: ExportRequest, day: RunDay): ExportRequest {
   const text = JSON.stringify(others, (_, value) => {
     const relative = relativeDateOf(value);
     return relative ? textOf(relative, day) : value;
@@ -18,7 +18,7 @@ export function resolveDates({ columns, ...others }: ExportRequest, day: Logical
 }
 
 /** The text of a relative date. An instant is the first instant of the local date. */
-function textOf({ from, days, as }: RelativeDate, { date, timeZone }: LogicalDay): string {
+function textOf({ from, days, as }: RelativeDate, { date, timeZone }: RunDay): string {
   const counted = dateAfter(startOf(from, date), days);
   return as === 'date' ? counted : instantOf(timeZone, counted, '00:00').toISOString();
 }

@@ -26,10 +26,7 @@ export class ReadingUnfinished extends Error {
 /** Seconds that the caller needs to report the result. */
 const SECONDS_NEEDED = 20;
 
-/**
- * Counts the bytes that are read, and stops at a limit.
- * @throws ReadingUnfinished
- */
+/** Counts the bytes that are read, and stops at a limit. @throws ReadingUnfinished */
 export class ReadingBudget {
   private content = 0;
   private disk = 0;

@@ -35,7 +35,7 @@ const entityOfNightSchema = z.object({
 /** The state of a night, by date. Parsed loosely, like pointers: later releases may add fields. */
 export const nightSchema = z.object({
   schemaVersion: layoutVersion,
-  date: z.iso.date().check(z.describe('The logical date of the night.')),
+  date: z.iso.date().check(z.describe('The date of the night.')),
   revision: z
     .int()
     .check(

@@ -49,7 +49,7 @@ export type Listed = z.infer<typeof listedSchema>;
 /** What a run exports. The manifest of its file contains these fields. */
 export const exportedRunSchema = z.looseObject({
   entity: entitySchema,
-  date: z.iso.date().check(z.describe('The logical date of the export, in the time zone of the deployment.')),
+  date: z.iso.date().check(z.describe('The date of the export, in the time zone of the deployment.')),
   exportId: z.guid().check(z.describe('The id that the CRM gave to the export.')),
   createdAt: z.iso.datetime().check(z.describe('When the CRM accepted the export.')),
   adopted: z
@@ -191,7 +191,7 @@ export const runStateSchema = z.looseObject({
   ...machineState,
   /** Status checks that the CRM answered. */
   checks: z._default(z.int(), 0),
-  /** The logical date of a run that waits in CreateExport; afterwards it is in `run`. */
+  /** The date of a run that waits in CreateExport; afterwards it is in `run`. */
   date: z._default(z.nullable(z.iso.date()), null),
   /** The execution that EventBridge started earlier for the same scheduled start; `null` if there is none. */
   startedBy: z._default(z.nullable(z.string()), null),

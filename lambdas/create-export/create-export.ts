@@ -25,7 +25,7 @@ export interface CreateExportDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** The input of a run with its logical date, which is in the input or follows from the start of the run. */
+/** The input of a run with its date, which is in the input or follows from the start of the run. */
 type Asked = ExportInput & { date: string };
 
 /** Time for a request to the ledger, reserved so that an export is recorded even if its answer comes late. */

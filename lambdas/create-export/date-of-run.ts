@@ -4,8 +4,8 @@ import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, isOfRule } from '../../core/export/input.ts';
-import { dateProblem } from '../../core/export/logical-date.ts';
 import type { Plan } from '../../core/export/plan.ts';
+import { dateProblem } from '../../core/export/valid-date.ts';
 import { expiryOf, setIf } from '../../core/oauth/ledger.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { EARLY_MS, startOfEvent } from '../../core/schedule/next-starts.ts';
@@ -23,7 +23,7 @@ interface DateDeps {
 }
 
 /**
- * The logical date of a run. Instead of a date, it returns the outcome that ends the run, if a rule started the run and
+ * The date of a run. Instead of a date, it returns the outcome that ends the run, if a rule started the run and
  * another start counts for the date. A run by hand is not checked and claims no start.
  * @throws RunError `InvalidInput` if no export can have this date
  */

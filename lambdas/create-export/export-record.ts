@@ -14,7 +14,7 @@ const recordSchema = z.object({
   createdAt: z.iso.datetime(),
   /** The digest of entity and request. */
   fingerprint: z.string(),
-  /** The logical date. */
+  /** The date of the run. */
   date: z.iso.date(),
 });
 export type ExportRecord = z.infer<typeof recordSchema>;

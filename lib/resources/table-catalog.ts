@@ -9,7 +9,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
-import { FIRST_DATE } from '../../core/export/logical-date.ts';
+import { FIRST_DATE } from '../../core/export/valid-date.ts';
 import { tableEntities, tablesOf } from '../../core/table/stored-table.ts';
 import { type TableColumn, tableColumns } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';

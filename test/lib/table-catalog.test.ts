@@ -4,7 +4,7 @@ import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, test } from 'vitest';
 import type { TableSettings } from '../../core/config/table-settings.ts';
-import { dateProblem } from '../../core/export/logical-date.ts';
+import { dateProblem } from '../../core/export/valid-date.ts';
 import { tableKey } from '../../core/table/stored-table.ts';
 import { TableCatalog } from '../../lib/resources/table-catalog.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';

@@ -17,7 +17,7 @@ import { exportIdOf } from './published.ts';
 
 /** A night of leads with a stored file: the input of PublishFile. */
 export interface Night {
-  /** The logical date, YYYY-MM-DD. */
+  /** The date of the run, YYYY-MM-DD. */
   date: string;
   bytes: string | Uint8Array;
   execution?: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dependsOnDate } from '../../../core/config/relative-date.ts';
-import { type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
+import { type RunDay, resolveDates } from '../../../core/export/relative-dates.ts';
 import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -14,7 +14,7 @@ const DAYS = 7 * 365 + 2;
 
 const resolved = (value: unknown, date: string, timeZone = 'UTC') =>
   resolveDates({ columns: [], filters: [{ value }] }, { date, timeZone }).filters;
-const instantOf = (expression: string, { date, timeZone }: LogicalDay) =>
+const instantOf = (expression: string, { date, timeZone }: RunDay) =>
   (resolved({ $date: expression, as: 'instant' }, date, timeZone) as { value: string }[])[0]?.value ?? '';
 
 test.each([
