@@ -105,12 +105,9 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
  * by name. A negative result: the first run is older.
  */
 export function compareRuns(a: OrderedRun, b: OrderedRun): number {
-  const partsOf = ({ date, kind, startedAt, execution }: OrderedRun) => [
-    ...[date, kind === 'partial' ? '0' : '1', new Date(startedAt).toISOString(), execution],
-  ];
-  const ours = partsOf(a);
-  const theirs = partsOf(b);
-  const differs = ours.findIndex((part, index) => part !== theirs[index]);
-  if (differs === -1) return 0;
-  return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;
+  const [ours = '', theirs = ''] = [a, b].map(({ date, kind, startedAt, execution }) =>
+    [date, kind === 'partial' ? '0' : '1', new Date(startedAt).toISOString(), execution].join(' '),
+  );
+  if (ours === theirs) return 0;
+  return ours < theirs ? -1 : 1;
 }

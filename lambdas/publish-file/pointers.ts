@@ -78,7 +78,6 @@ export function publishedOutcome(
   ofDate: boolean,
   { deployment }: Pick<Invocation, 'deployment'>,
 ): 'PUBLISHED' | 'TABLE_DUE' {
-  const tabled = ofDate && kind !== 'partial';
-  const wanted = tabled && deployment.entities[entity].tables !== undefined;
+  const wanted = ofDate && kind !== 'partial' && deployment.entities[entity].tables !== undefined;
   return wanted ? 'TABLE_DUE' : 'PUBLISHED';
 }
