@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
-import { jsonOrUndefined, repeatedKey } from '../json.ts';
+import { jsonOrUndefined, repeatedKey, requirementOf } from '../json.ts';
 import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
@@ -32,7 +32,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
     throw new ConfigurationError(`${path} does not exist. Configurations there: ${deploymentNames().join(', ')}`);
-  const parsed = deploymentSchema.safeParse(readJson(path), { error: sentenceOf });
+  const parsed = deploymentSchema.safeParse(readJson(path), { error: requirementOf });
   if (!parsed.success) {
     const lines = problems(parsed.error).map((line) => `${path}: ${line}`);
     throw new ConfigurationError(lines.join('\n'));
@@ -51,7 +51,7 @@ export function isDeploymentName(name: string): boolean {
 
 /** The mistakes in a configuration, a line for each field; empty if it can be deployed. */
 export function configurationProblems(content: unknown): string[] {
-  const parsed = deploymentSchema.safeParse(content, { error: sentenceOf });
+  const parsed = deploymentSchema.safeParse(content, { error: requirementOf });
   return parsed.success ? [] : problems(parsed.error);
 }
 
@@ -117,30 +117,6 @@ function problems(error: z.ZodError): string[] {
     return issue.keys.map((key) => `${pathText([...issue.path, key])}: is unknown${hintFor(key, issue.path)}`);
   });
   return [...new Set(lines)];
-}
-
-const FORMS: Record<string, string> = {
-  object: 'an object in braces',
-  record: 'an object in braces',
-  array: 'a list in square brackets',
-  string: 'a text in double quotes',
-  number: 'a number without quotes',
-  int: 'a whole number without quotes',
-  boolean: 'true or false, without quotes',
-};
-
-/** What to write instead, if the schema has no sentence of its own. */
-function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
-  const isNumber = typeof issue.input === 'number';
-  if (issue.code === 'invalid_type') {
-    const form = FORMS[issue.expected] ?? issue.expected;
-    return issue.input === undefined ? `is missing: write ${form}` : `must be ${form}`;
-  }
-  if (issue.code === 'invalid_value')
-    return `must be one of ${issue.values.map((each) => JSON.stringify(each)).join(', ')}`;
-  if (issue.code === 'too_small') return isNumber ? `must be at least ${issue.minimum}` : 'must not be empty';
-  if (issue.code !== 'too_big') return undefined;
-  return isNumber ? `must be at most ${issue.maximum}` : `must not be longer than ${issue.maximum}`;
 }
 
 /** The mistakes in a value. If a setting has several forms, the value is compared with the most similar form. */

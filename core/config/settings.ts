@@ -144,7 +144,7 @@ const updatesSchema = z.strictObject({
 
 const alarmsSchema = z.strictObject({
   email: z
-    .array(z.email('must be an e-mail address'))
+    .array(z.email())
     .refine(...once('an address'))
     .default([])
     .describe('Addresses that get a mail for every alarm and failed run. Each must confirm a first mail from AWS.'),

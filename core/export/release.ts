@@ -13,7 +13,7 @@ import { compareRuns, type OrderedRun } from './pointer.ts';
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The execution that stored the file. */
-  release: z.string().check(z.regex(/^[^\s/]{1,80}$/)),
+  release: z.string().check(z.regex(/^[^\s/]{1,80}$/, 'must be the name of a run')),
   reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),
   /** The person who releases the file, by the name that they gave. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),

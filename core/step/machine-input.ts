@@ -1,8 +1,7 @@
-import { en } from 'zod/locales';
 import * as z from 'zod/mini';
 import { ENTITIES } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
-import { ownValue } from '../json.ts';
+import { ownValue, requirementOf } from '../json.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 /**
@@ -17,16 +16,13 @@ export const ignoredKeys = { Comment: ignored, AWS_STEP_FUNCTIONS_STARTED_BY_EXE
 
 const MOST_PROBLEMS = 10;
 
-/** zod/mini contains no messages, so they are loaded here. */
-const { localeError } = en();
-
 /** @param hint a sentence after the problems. @throws RunError `InvalidInput` */
 export function inputOf<T extends z.core.$ZodShape>(
   schema: z.ZodMiniObject<T>,
   input: unknown,
   hint = ` The entities are ${ENTITIES.join(', ')}.`,
 ) {
-  const parsed = schema.safeParse(input, { error: localeError });
+  const parsed = schema.safeParse(input, { error: requirementOf });
   if (parsed.success) return parsed.data;
   const problem = parsed.error.issues
     .slice(0, MOST_PROBLEMS)
@@ -37,13 +33,12 @@ export function inputOf<T extends z.core.$ZodShape>(
 }
 
 function issueText(issue: z.core.$ZodIssue, input: unknown, keys: string[]): string {
-  if (issue.code === 'unrecognized_keys') {
-    return `unknown: ${quotedNames(issue.keys, keys)}`;
-  }
-  if (issue.path.length === 0) return `the input is invalid (${issue.message})`;
+  if (issue.code === 'unrecognized_keys') return `unknown: ${quotedNames(issue.keys, keys)}`;
+  if (issue.path.length === 0) return `the input ${issue.message}`;
   if (issue.path[0] === 'entity') return entityText(input);
   const path = issue.path.slice(0, 8).map((key) => shownKey(key, keys));
-  return `"${path.join('.')}" is wrong (${issue.message})`;
+  const causes = issue.code === 'invalid_union' ? issue.errors.map(([first]) => first?.message) : [issue.message];
+  return `"${path.join('.')}" ${causes.join(' or ').replace(/^Invalid input$/, 'is wrong')}`;
 }
 
 /** The key as it may be printed: a key inside a filter is text that a person has typed. */

@@ -11,7 +11,7 @@ const inputSchema = z.strictObject({
   entity: entitySchema,
   table: z.strictObject({
     /** The execution that stored the file. */
-    run: z.string().check(z.regex(/^[^\s/]{1,80}$/)),
+    run: z.string().check(z.regex(/^[^\s/]{1,80}$/, 'must be the name of a run')),
   }),
   ...ignoredKeys,
 });

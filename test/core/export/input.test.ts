@@ -77,6 +77,7 @@ const REFUSED: [what: string, input: unknown][] = [
   ['a time as a date', { entity: 'leads', date: '2026-02-03T00:00:00Z' }],
   ['a time without a zone', { entity: 'leads', scheduledFor: '2026-11-20T01:00:00' }],
   ['an empty list of columns', { entity: 'leads', columns: [] }],
+  ['a number for columns', { entity: 'leads', columns: 7 }],
   ['a filter that is not an object', { entity: 'leads', filters: ['a'] }],
   ['another operator', { entity: 'leads', filtersOperator: 'AND' }],
   ['a filter of 5,000 levels', { entity: 'leads', filters: [{ a: nested('[', ']') }] }],
@@ -122,11 +123,11 @@ test('the message has less than 1,500 characters for any number of mistakes', ()
 });
 
 test('refuses a comment of more than 1,000 characters', () => {
-  expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain('"Comment" is wrong');
-  const long = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: 'x'.repeat(1001) };
-  expect(refused({ entity: 'leads', ...long }).message).toContain(
-    '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" is wrong (',
+  expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain(
+    '"Comment" must not be longer than 1000',
   );
+  const long = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: 'x'.repeat(1001) };
+  expect(refused({ entity: 'leads', ...long }).message).toContain('"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" must');
 });
 
 test('accepts any JSON input or throws InvalidInput', () => {
