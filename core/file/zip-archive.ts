@@ -106,8 +106,6 @@ export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\
 
 /** The flag for a name in UTF-8 (APPNOTE.TXT, 4.4.4). */
 const UTF8_FLAG = 0x800;
-/** Flags that do not change how a content is read: that one, and two for the speed of the writer. */
-const WITHOUT_EFFECT = UTF8_FLAG | 6;
 
 /** The error from the source, or an error without the message of yauzl, which may quote names. */
 function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
@@ -130,8 +128,7 @@ async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise
 
 function isSame(header: LocalFileHeader, entry: Entry): boolean {
   const { generalPurposeBitFlag: flags, compressionMethod } = header;
-  const differing = (flags ^ entry.generalPurposeBitFlag) & ~WITHOUT_EFFECT;
-  if (differing !== 0 || compressionMethod !== entry.compressionMethod) return false;
+  if (flags !== entry.generalPurposeBitFlag || compressionMethod !== entry.compressionMethod) return false;
   const large = parseExtraFields(header.extraField).find(({ id }) => id === LARGE_SIZES)?.data;
   const sizeOf = (size: number, at: number) =>
     size === 0xffffffff && large && large.length >= at + 8 ? Number(large.readBigUInt64LE(at)) : size;

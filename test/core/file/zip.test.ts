@@ -27,7 +27,6 @@ test.each<[string, Uint8Array]>([
   ['stored', zipOfFiles(FILE)],
   ['compressed', zipOfFiles({ ...FILE, deflated: true })],
   ['with its sizes after the content', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
-  ['with the flags of a fast writer and of UTF-8 in one header', zipOfFiles({ ...FILE, lies: { localFlags: 0x806 } })],
   ['with its sizes after the content, without a signature', zipOfFiles({ ...FILE, flags: 8, unsigned: true })],
   ['in a folder', zipOfFiles({ name: 'export/', content: '' }, { ...FILE, name: 'export/leads.csv' })],
   ['with a comment', zipOfFiles({ ...FILE, comment: 'Exported by CRM 4.2' })],
@@ -165,7 +164,7 @@ describe('refuses', () => {
     ['another size before the content', zipOfFiles({ ...FILE, lies: { localSize: 3 } }), 'describes differently'],
     ['another CRC-32 before the content', zipOfFiles({ ...FILE, lies: { localCrc: 3 } }), 'describes differently'],
     ['another method before the content', zipOfFiles({ ...FILE, lies: { localMethod: 8 } }), 'describes differently'],
-    ['other flags before the content', zipOfFiles({ ...FILE, lies: { localFlags: 32 } }), 'describes differently'],
+    ['other flags before the content', zipOfFiles({ ...FILE, lies: { localFlags: 2 } }), 'describes differently'],
     [
       'another size after the content',
       zipOfFiles({ ...FILE, deflated: true, flags: 8, lies: { describedSize: 3 } }),
