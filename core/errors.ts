@@ -42,9 +42,9 @@ export const ERRORS = {
   CreateUnanswered: final(
     'Start the run again when the CRM answers. An export that it has already made does no harm. If the CRM makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
   ),
-  ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the CRM.'),
+  ExportFailed: final('Start the run again; if it fails again, give the export id to the operator of the CRM.'),
   ExportNotFound: final('The CRM deleted the export, or it expired. Start the run again.'),
-  ExportNotReady: transient('Give the export id to the support of the CRM, then start the run again.'),
+  ExportNotReady: transient('Give the export id to the operator of the CRM, then start the run again.'),
   ExportDeadlineExceeded: final(
     'If such exports are slow, raise polling.deadlineSeconds for this entity and deploy; otherwise ask the operator of the CRM. Then start the run again.',
   ),
