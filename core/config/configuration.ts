@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import jsonc from 'jsonc-parser';
 import * as z from 'zod';
 import { jsonOrUndefined, repeatedKey, requirementOf } from '../json.ts';
 import { suggestion } from '../suggestion.ts';
@@ -85,25 +86,31 @@ function readJson(path: string): unknown {
   throw new ConfigurationError(`${path}: ${twice}: is given twice in one object: keep one of them`);
 }
 
-/** A value with what must follow it, an opening bracket, or a sign that a value must follow. */
-const TOKEN =
-  /[ \t\r\n]*(?:(?:"(?:[^"\\\n]|\\["\\/bfnrtu])*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[}\]])(?=\s*(?:[,:}\]]|$))|[{[](?!\s*[,:])|[,:](?!\s*[,:}\]]))/y;
+/** What is wrong at a place in a text that is not JSON, by the codes of jsonc-parser. */
+const MISTAKES: Record<string, string> = {
+  CloseBraceExpected: 'a closing brace is missing',
+  CloseBracketExpected: 'a closing bracket is missing',
+  ColonExpected: 'a colon is missing',
+  CommaExpected: 'a comma is missing',
+  EndOfFileExpected: 'the configuration has ended: remove the text that follows',
+  InvalidCharacter: 'a text contains a tab or another control character: write \\t for a tab',
+  InvalidCommentToken: 'JSON has no comments: remove this one',
+  InvalidEscapeCharacter: 'a backslash in a text must be written twice',
+  InvalidUnicode: 'four hexadecimal digits must follow \\u',
+  PropertyNameExpected: 'a name in double quotes is missing, or there is a comma too many',
+  UnexpectedEndOfNumber: 'a digit is missing',
+  UnexpectedEndOfString: 'a double quote is missing',
+  ValueExpected: 'a value is missing, or there is a comma too many',
+};
 
-/** Mistakes in the notation, by the text at which they begin. The error of `JSON.parse` would quote the file. */
-const MISTAKES: [begins: RegExp, says: string][] = [
-  [/^(?:\/[/*]|#)/, 'JSON has no comments: remove this one'],
-  [/^[,:{[]/, 'nothing follows this comma, colon or bracket: remove it, or write what is missing'],
-  [/^(?:["}\]]|-?\d|(?:true|false|null)\b)/, 'a comma, a colon or a double quote is missing here'],
-  [/^/, 'this is no value of JSON: write names and texts in double quotes'],
-];
-
+/** The first mistake. The error of `JSON.parse` often gives no line, and quotes the file. */
 function mistakeIn(text: string): string {
-  let at = 0;
-  while (TOKEN.test(text)) at = TOKEN.lastIndex;
-  const rest = text.slice(at).replace(/^[ \t\r\n]+/, '');
-  if (rest === '') return 'a brace, a bracket or a value is missing, or there is one too many';
-  const line = text.slice(0, text.length - rest.length).split('\n').length;
-  return `line ${line}: ${MISTAKES.find(([begins]) => begins.test(rest))?.[1]}`;
+  const errors: jsonc.ParseError[] = [];
+  jsonc.parse(text, errors, { disallowComments: true });
+  const [{ error, offset } = { error: undefined, offset: 0 }] = errors;
+  const line = text.slice(0, offset).split('\n').length;
+  const what = error && MISTAKES[jsonc.printParseErrorCode(error)];
+  return `line ${line}: ${what ?? 'this is no value of JSON: write names and texts in double quotes'}`;
 }
 
 function problems(error: z.ZodError): string[] {

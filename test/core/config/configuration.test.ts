@@ -102,9 +102,11 @@ describe('readConfiguration refuses', () => {
     ['{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n', 'line 3: .* names and texts in double quotes'],
     ["{ 'secret-1234': 1 }", 'line 1: .* names and texts in double quotes'],
     ['{\r\n  // hosts\r\n  "crm": {}\r\n}', 'line 2: JSON has no comments: remove this one'],
-    ['{ "crm": { "scopes": ["a", ] } }', 'line 1: nothing follows this comma, .*'],
-    ['{ "crm": {\n}\n  "local": true }', 'line 2: a comma, a colon or a double quote is missing here'],
-    ['{ "crm": {}', 'a brace, a bracket or a value is missing, or there is one too many'],
+    ['{ "crm": { "scopes": ["a", ] } }', 'line 1: a value is missing, or there is a comma too many'],
+    ['{ "crm": {\n}\n  "local": true }', 'line 3: a comma is missing'],
+    ['{ "crm": {}', 'line 1: a closing brace is missing'],
+    ['{ "crm": {} }\n}', 'line 2: the configuration has ended: remove the text that follows'],
+    ['{ "crm": "C:\\secret" }', 'line 1: a backslash in a text must be written twice'],
   ])('a file that is not JSON, in one line without its content: %j', (content, says) => {
     expect(() => read(content)).toThrow(new RegExp(`given\\.json: is not JSON: (?!.*secret)${says}$`));
   });
