@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import jsonc from 'jsonc-parser';
 import * as z from 'zod';
@@ -26,13 +26,13 @@ export interface Configuration {
  * @throws ConfigurationError
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
+  const configured = () => `${configurationFolder()}/ has ${deploymentNames().join(', ')}`;
   if (typeof name !== 'string' || !isDeploymentName(name)) {
-    const choices = `one of ${deploymentNames().join(', ')} (${configurationFile('NAME')})`;
-    throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${choices}`);
+    const form = 'at most 31 lower-case letters, digits and hyphens, of which the first is a letter';
+    throw new ConfigurationError(`add -c deployment=NAME, with a name of ${form}; ${configured()}`);
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
-  if (!existsSync(path))
-    throw new ConfigurationError(`${path} does not exist. Configurations there: ${deploymentNames().join(', ')}`);
+  if (!existsSync(path)) throw new ConfigurationError(`${path} does not exist; ${configured()}`);
   const parsed = deploymentSchema.safeParse(readJson(path), { error: requirementOf });
   if (!parsed.success) {
     const lines = problems(parsed.error).map((line) => `${path}: ${line}`);
@@ -75,6 +75,8 @@ export function configurationFolder(): string {
 }
 
 function readJson(path: string): unknown {
+  // The path may name a folder.
+  if (!statSync(path).isFile()) throw new ConfigurationError(`${path}: is not a file`);
   const bytes = readFileSync(path);
   // Decoding replaces such bytes, and then a label in Hebrew would match no header.
   if (!isUtf8(bytes)) throw new ConfigurationError(`${path}: is not UTF-8: save it with the encoding UTF-8`);
@@ -178,5 +180,6 @@ export function isLoopback(endpoint: string | undefined): boolean {
 export function deploymentNames(): string[] {
   return readdirSync(configurationFolder())
     .filter((file) => file.endsWith('.json') && file !== 'schema.json')
-    .map((file) => basename(file, '.json'));
+    .map((file) => basename(file, '.json'))
+    .filter(isDeploymentName);
 }

@@ -137,7 +137,13 @@ describe('readConfiguration refuses', () => {
   });
 
   test.each([undefined, 7, '', 'Upper', '../etc/passwd', 'x'.repeat(40)])('the deployment name %j', (name) => {
-    expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment .*example, local/);
+    expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^add -c deployment=.*example, local/);
+  });
+
+  test('the name of a file that is no deployment, without listing it', () => {
+    vi.stubEnv('CRM_EXPORT_CONFIG', tree({ 'Prod.json': '{}', 'dev.json': '{}', 'dev.old.json': '{}' }));
+    expect(() => readConfiguration('Prod', undefined, undefined)).toThrow(/ has dev$/);
+    expect(() => readConfiguration('dev', tree({}), undefined)).toThrow(/: is not a file$/);
   });
 
   test('a missing file, and lists the existing deployments', () => {
