@@ -16,7 +16,7 @@ import { broken, type Finding, holds, warning } from './check.ts';
 
 /** The commands that advice names. The function `checked` adds the options of the deployment. */
 const AUTHORIZE = `${CRM_EXPORT} authorize`;
-/** Starts the run that refreshes an untried grant. */
+/** The command that starts the run that refreshes an untried grant. */
 export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
 
 /** The dependencies of a command that refreshes the stored grant as a run does. */

@@ -16,7 +16,7 @@ interface StopOptions extends TargetOptions {
 }
 
 /**
- * `stop`: prints what remains of a run in progress, asks for a confirmation and stops the run.
+ * `stop`: prints what a run in progress will leave, asks for a confirmation and stops the run.
  * @throws CommandError: 1 if the run ends before the command stops it, 2 if it had ended before the command or the
  * answer is no
  */

@@ -239,7 +239,7 @@ const DATA = [
   /^\+?\d{7,}$/,
 ];
 
-/** Longer cells are not tested: the patterns would be slow. */
+/** Longer cells are not tested, because the patterns would be slow for them. */
 const LONGEST_DATA = 320;
 
 /**

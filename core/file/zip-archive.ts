@@ -107,7 +107,7 @@ export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\
 /** The flag for a name in UTF-8 (APPNOTE.TXT, 4.4.4). */
 const UTF8_FLAG = 0x800;
 
-/** The error from the source, or an error without the message of yauzl, which may quote names. */
+/** The error from the source, or else an error with `message`: the message of yauzl may quote names. */
 function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
   if (failure instanceof Error && !(failure instanceof RangeError)) return failure;
   return error instanceof UnreadableFile ? error : new UnreadableFile(message);

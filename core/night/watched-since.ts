@@ -8,7 +8,7 @@ const sinceSchema = z.object({ since: z.iso.datetime() });
 export const SINCE_KEY = 'nights/since.json';
 
 /**
- * The time since when nights are checked. The first check writes it, once. Earlier nights are not checked.
+ * The time from which on nights are checked: the time of the first check, which writes it once.
  * @throws RunError `StorageConflict`, `StorageDenied`, `StorageUnavailable`
  */
 export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now: Date): Promise<Date> {

@@ -320,8 +320,8 @@ class RowCounter {
   }
 
   /**
-   * Whether a row may be cut off or an error message: it has far fewer values than the rows before it and ends before
-   * them, or only this row is a sentence. After a few such rows, more are usual rows: old records with only an id.
+   * Whether a row may be cut off, or an error message: it has far fewer values than the rows before it and ends before
+   * them, or only this row is a sentence. After `FEWEST_COMPARED` such rows, they count as usual.
    */
   private isThin(row: SheetRow, last: number): boolean {
     if (this.thinRows === FEWEST_COMPARED) return false;
