@@ -21,7 +21,7 @@ import {
 } from '../../core/batch/batch-results.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
-import { failedLines, resultsIn } from '../../core/batch/failed-lines.ts';
+import { failedLines, isRest, resultsIn } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -41,7 +41,7 @@ interface StatusOptions extends TargetOptions {
   json?: boolean;
 }
 
-const LISTED = 10;
+export const LISTED = 10;
 
 /** Runs the command `update-status`, which changes no data in the CRM. */
 export async function updateStatus(batch: string | undefined, options: StatusOptions): Promise<void> {
@@ -163,12 +163,15 @@ async function claimOf(store: Pick<Bucket, 'read'>, batch: string) {
   return parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
 }
 
-/**
- * Whether an execution resumes a batch. The command names it `BATCH-r2-1a2b3c`; in the console, a person may start any
- * other batch as BATCH-r2.
- */
+/** Whether an execution has the name that the command gives to one that resumes a batch: `BATCH-r2-1a2b3c`. */
 export function isResume(execution: string | undefined, batch: string): boolean {
   return /^(.+)-[\da-f]{6}$/.exec(execution ?? '')?.[1] === resumedName(batch);
+}
+
+/** Whether BATCH-r2 has the rest of a batch: in the console, a person may start it by any name, or another file so. */
+async function hasRest(store: Bucket, batch: string): Promise<boolean> {
+  const input = await store.stream(keysOf(resumedName(batch)).input);
+  return input !== undefined && isRest(input.chunks, inputOf(store, batch), resultsOf(store, batch));
 }
 
 /** A batch as `--json` prints it. Unknown values are null. */
@@ -211,7 +214,8 @@ export async function statusOf(
     manifestKey: manifest ? keys.manifest : null,
     batch,
     records: input?.records ?? null,
-    resumedAs: isResume(resume?.execution, batch) ? resumedName(batch) : null,
+    resumedAs:
+      resume && (isResume(resume.execution, batch) || (await hasRest(store, batch))) ? resumedName(batch) : null,
     counts: counts ?? tally.completed(found.records),
     resultKey: result?.key ?? null,
   };

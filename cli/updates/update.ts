@@ -43,6 +43,7 @@ import {
   hasBegun,
   inputOf,
   isResume,
+  LISTED,
   refuseBatchName,
   resultsOf,
   resultText,
@@ -125,8 +126,6 @@ async function refuseToResume(
     `The batch ${batch} was already resumed as ${resumedAs}. Look at that batch with update-status, and resume it for the remaining lines.`,
   );
 }
-
-const LISTED = 10;
 
 /**
  * Refuses to resume a batch if later ones began: its older values would overwrite newer ones of the same customers.

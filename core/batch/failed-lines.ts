@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import { LONGEST_LINE, linesOf } from '../updates/lines.ts';
+import { LONGEST_LINE, linesOf, measured } from '../updates/lines.ts';
 import { type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
 
 /** Outcomes (`undefined`: no result) of lines to send again unchanged: rejected lines would be rejected again. */
@@ -42,6 +42,18 @@ export async function* failedLines(
   }
   for (const line of resultByLine.keys()) throw mismatch(line);
   if (kept !== '') yield Buffer.from(kept);
+}
+
+/** Whether an input has exactly the lines of another one that are left to send again. */
+export async function isRest(
+  input: AsyncIterable<Uint8Array>,
+  ...of: [whole: AsyncIterable<Uint8Array>, results: AsyncIterable<ResultLine>]
+): Promise<boolean> {
+  const found = { bytes: 0, crc32: 0 };
+  const left = { bytes: 0, crc32: 0 };
+  for await (const _ of measured(input, found));
+  for await (const _ of measured(failedLines(...of, 'resume'), left));
+  return found.crc32 === left.crc32;
 }
 
 /** The results in the bytes of `result.jsonl`, in order. @throws RunError `StorageConflict` */

@@ -37,10 +37,8 @@ export function dateProblems(filters: readonly unknown[]) {
 
 /** Relative dates outside of filters: they are not replaced, so the CRM would get them as written. */
 export function misplacedDates(value: unknown) {
-  return datesIn(value).map(({ path }) => ({
-    path,
-    message: 'contains a "$date", which is allowed only in `filters`',
-  }));
+  const message = 'contains a "$date", which is allowed only in `filters`';
+  return datesIn(value).map(({ path }) => ({ path, message }));
 }
 
 /** Whether the selected records depend on the date. */

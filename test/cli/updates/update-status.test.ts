@@ -101,6 +101,7 @@ test('--failed-to writes the lines not applied, for the owner only, as a file th
   const file = await failedFile();
   // In the console, a person has started another batch of the same customers under the name of a resumed batch.
   objects.set(`updates/${first}-r2/_started.json`, Buffer.from(`{"execution":"${first}-r2-monday"}`));
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(jsonl(people(3))));
   const appliedLine = { ...failedLine, line: 3, id: people(3)[2]?.id, outcome: 'APPLIED', at: null };
   objects.set(`updates/${first}-r2/result.jsonl`, Buffer.from(jsonl([appliedLine])));
   await cli('update-status', first, '--failed-to', file);
@@ -109,14 +110,19 @@ test('--failed-to writes the lines not applied, for the owner only, as a file th
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
-test('--failed-to of a resumed batch leaves out lines that were applied since', async () => {
-  const { cli, first } = await withBatch({ lineOutcome: atFirst });
-  await cli('update', '--resume', first, '--yes');
-  const file = await failedFile();
-  await cli('update-status', first, '--failed-to', file);
+test.each(['', 'again'])(
+  '--failed-to leaves out lines that a resumed batch has applied (execution: %s)',
+  async (name) => {
+    const { cli, first, objects } = await withBatch({ lineOutcome: atFirst });
+    await cli('update', '--resume', first, '--yes');
+    const file = await failedFile();
+    // In the console, a person has started the input of the resumed batch under another name.
+    if (name) objects.set(`updates/${first}-r2/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
+    await cli('update-status', first, '--failed-to', file);
 
-  expect(await readFile(file, 'utf8')).toBe(jsonl(people(3).slice(2)));
-});
+    expect(await readFile(file, 'utf8')).toBe(jsonl(people(3).slice(2)));
+  },
+);
 
 test('a resumed batch gets the suffix -r2, and the next one -r3', () => {
   expect(resumedName('update-20261120T094133-9bef26')).toBe('update-20261120T094133-9bef26-r2');
