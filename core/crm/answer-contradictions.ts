@@ -101,8 +101,9 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   const usual = inside('record', 'fields');
   if (usual.length > 0 || keys.includes('id')) return [...usual, ...about];
   const others = inside('other');
+  const isAny = hasErrorIn(level);
   const isRead = (one: Level) =>
-    hasErrorIn(level) || (others.length === 1 && one === others[0]) || hasErrorIn(one) || saysFailed(one, sent);
+    isAny || (others.length === 1 && one === others[0]) || hasErrorIn(one) || saysFailed(one, sent);
   return [...[...others, ...inside('list')].filter(isRead), ...about];
 }
 

@@ -99,7 +99,7 @@ const SAYS = {
   noUrl: ({ call, answer: { body } }) =>
     ` without the URL of the file, although export ${call.id} is PROCESSED: ${body === undefined ? 'an empty body' : shapeOf(body)}.`,
   noObject: ({ answer: { unread, characters } }) =>
-    ` with ${unread ? 'a body that broke off or is too long' : `${characters} characters`}, not 200 with a JSON object: the change is not confirmed.`,
+    ` with ${unread ? 'a body that broke off or is too long' : `a body of ${characters} characters`}, not with 200 and a JSON object: the change is not confirmed.`,
   noCustomer: (facts) => `${errorText(facts)} and no customer record.`,
   contradicts: ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
   error: (facts) => `${errorText(facts)}.`,

@@ -1,5 +1,5 @@
 import { folded } from '../folded.ts';
-import { entriesIn, isRecord } from '../json.ts';
+import { entriesIn, isRecord, ownValue } from '../json.ts';
 import { type CrmCall, requestOf } from './call.ts';
 
 interface Sent {
@@ -7,8 +7,8 @@ interface Sent {
   accessToken: string;
 }
 
-/** Keys under which services return an error code, folded. The value is shown only if it is a plain token (`TOKEN`). */
-const CODE_KEYS = ['code', 'errorcode'];
+/** Matches keys under which services return an error code. The value is shown only if it is a plain token (`TOKEN`). */
+const CODE_KEY = /^(?:error[_-]?)?code$/i;
 
 /** Matches a plain token. More than four digits do not match: they may be a person's number, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
@@ -53,7 +53,7 @@ export const isLasting = (code: string) => LASTING.test(lettersOf(code));
  */
 export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
   const places = placesIn(body, isGood);
-  const codes = [...textsIn(places, CODE_KEYS).filter((text) => TOKEN.test(text)), ...places.filter(isListed)];
+  const codes = [...textsIn(places, CODE_KEY).filter((text) => TOKEN.test(text)), ...places.filter(isListed)];
   return codes.find((code) => !wasSent(code, sent));
 }
 
@@ -63,28 +63,27 @@ export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boole
  */
 function placesIn(body: unknown, isResult: boolean): unknown[] {
   const answer = firstIn(body);
-  const error = firstIn(valueIn(answer, 'error'));
-  return [error, ...(isResult ? [] : [answer]), firstIn(valueIn(answer, 'errors')), firstIn(valueIn(error, 'errors'))];
+  const [error] = valuesIn(answer, /^error$/i).map(firstIn);
+  const errors = [answer, error].map((place) => firstIn(valuesIn(place, /^errors$/i)[0]));
+  return [error, ...(isResult ? [] : [answer]), ...errors];
 }
 
-function textsIn(places: unknown[], keys: string[]): string[] {
-  return places.flatMap((place) => valuesIn(place, keys)).filter(isText);
+function textsIn(places: unknown[], key: RegExp): string[] {
+  return places.flatMap((place) => valuesIn(place, key)).filter(isText);
 }
 
-/** The values of an object under these keys. Services write the same key as `error_code`, `errorCode` or `ErrorCode`. */
-function valuesIn(value: unknown, keys: string[]): unknown[] {
-  const entries = isRecord(value) ? Object.entries(value) : [];
-  return entries.filter(([key]) => keys.includes(folded(key))).map(([, one]) => one);
+/** The values of an object under matching keys. Services write a key as `error_code`, `errorCode` or `ErrorCode`. */
+function valuesIn(value: unknown, key: RegExp): unknown[] {
+  const names = isRecord(value) ? Object.keys(value).filter((name) => key.test(name)) : [];
+  return names.map((name) => ownValue(value, name));
 }
 
-const valueIn = (value: unknown, key: string) => valuesIn(value, [key])[0];
-
-/** Keys under which services return the reason of an error, folded. */
-const REASON_KEYS = [...CODE_KEYS, 'error', 'errortype', 'message', 'type', 'title', 'reason', 'status', 'detail'];
+/** Matches keys under which services return the reason of an error. */
+const REASON_KEY = /^(?:code|error(?:[_-]?(?:code|type))?|message|type|title|reason|status|detail)$/i;
 
 /** Matches reasons that mean that the service got too many requests, in any sentence; letters only. */
 const RATE = /ratelimit|toomany(?:concurrent|active|running|parallel)?requests/;
-/** All such reasons. */
+/** All reasons that mean this. */
 const LIMITED = `${RATE.source}|requestlimit|(?:request)?throttl(?:ed|ing)|resourceexhausted|slowdown`;
 /** Reasons that mean that the service cannot answer now, or that another request is still running; letters only. */
 const BUSY = [
@@ -121,8 +120,8 @@ export function saysBusy(
   const isSaid = (pattern: RegExp, texts: string[]) =>
     texts.some((text) => !sent.has(folded(text)) && pattern.test(lettersOf(text)));
   const places = placesIn(body, isResult);
-  const codes = textsIn(places, CODE_KEYS);
-  const reasons = [...places.filter(isText), ...textsIn(places, REASON_KEYS)];
+  const codes = textsIn(places, CODE_KEY);
+  const reasons = [...places.filter(isText), ...textsIn(places, REASON_KEY)];
   if (isAboutValues) return isSaid(BUSY_TEXT, codes) || isSaid(LIMITED_TEXT, reasons);
   const isOnRate = (text: string) => RATE.test(lettersOf(text)) && !isLasting(text);
   // A sentence on the rate may have any other words, but not if it may repeat the name of a column.
@@ -145,7 +144,7 @@ export function possibleCodes(body: unknown): string[] {
   const places = placesIn(body, false);
   const inside = places.filter(isRecord).flatMap(Object.values).filter(isText);
   const words = inside.filter((text) => /^[\w.-]+$/.test(text));
-  return [...places.filter(isText), ...words, ...textsIn(places, CODE_KEYS)];
+  return [...places.filter(isText), ...words, ...textsIn(places, CODE_KEY)];
 }
 
 function firstIn(value: unknown): unknown {

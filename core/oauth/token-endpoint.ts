@@ -57,7 +57,7 @@ interface TokenCall {
 
 /** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent only once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // The life of a token counts from its issue. The time before the request is never later than the issue.
+  // A token lives from its issue, which is not before the request.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };

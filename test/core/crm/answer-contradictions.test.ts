@@ -351,6 +351,8 @@ test('judgeBody accepts a body that is 3,000 levels deep or has 500,000 objects'
   const deep = JSON.parse(`${'{"error":'.repeat(3000)}7${'}'.repeat(3000)}`);
   expect(judgeBody(deep)).toMatchObject({ isRefusal: true });
   expect(judgeBody(Array(500_000).fill({}))).toMatchObject({ isRefusal: false });
+  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`key ${at}`, {}]));
+  expect(judgeBody(many)).toMatchObject({ isRefusal: false });
 });
 
 test.each(['T', ' ', ',', '1', '-', '\u200e'])(
