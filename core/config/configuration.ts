@@ -112,7 +112,7 @@ function mistakeIn(text: string): string {
   const [{ error, offset } = { error: undefined, offset: 0 }] = errors;
   const line = text.slice(0, offset).split('\n').length;
   const what = error && MISTAKES[jsonc.printParseErrorCode(error)];
-  return `line ${line}: ${what ?? 'this is no value of JSON: write names and texts in double quotes'}`;
+  return `line ${line}: ${what ?? 'write names and texts in double quotes'}`;
 }
 
 function problems(error: z.ZodError): string[] {
