@@ -337,5 +337,5 @@ function repeated(header: Facts['header']): number {
 function unknownBecause(headed: boolean | null, content: Facts['content']): string {
   if (!content) return 'its content was not read';
   if (headed === false) return 'it seems to have no header';
-  return 'its first line has no column that the CRM lists. If the line is the header, name its texts in columns.labels';
+  return 'its first line does not name all columns as the CRM lists them. If it is the header, name its texts in columns.labels';
 }

@@ -37,7 +37,7 @@ export function fileColumns({ file, run: { request } }: PublishedFile): FileColu
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.
   const released = content !== null && content.headed === null && content.width === request.columns.length;
   if (released) return { names: request.columns, headed: true, isNamed: false };
-  throw new TableError('The first line of the file has no column that the CRM lists.');
+  throw new TableError('The first line of the file does not name all columns as the CRM lists them.');
 }
 
 /**
