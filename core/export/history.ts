@@ -82,9 +82,7 @@ function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
   return CHECKS.flatMap(({ id, kindOf }) => {
     const kind = kindOf?.(file) ?? null;
     if (kind === null || !stopped.includes(id)) return [];
-    const columns = id === UNKNOWN_HEADER ? run.request.columns : null;
-    // A header with another number of cells cannot name these columns.
-    return columns && columns.length !== file.content?.width ? [] : [{ guard: id, kind, columns }];
+    return [{ guard: id, kind, columns: id === UNKNOWN_HEADER ? run.request.columns : null }];
   });
 }
 

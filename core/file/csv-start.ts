@@ -214,6 +214,8 @@ const MOST_PLACES = 20;
 export function headerOf(cells: readonly string[], headed: boolean | null, index: FieldIndex): Header {
   const { names, unlisted, excepted, unnamed } = index.readHeader(cells);
   const isCertain = headed === false || (headed && names !== null);
+  // A release can teach which columns such a header names, unless its names are in another order.
+  const mayTeach = !isCertain && cells.length === index.width && cells.every(index.mayMean);
   const texts = new Set(unlisted);
   const places = headed ? cells.flatMap((cell, place) => (texts.has(cell) ? [place + 1] : [])) : [];
   return {
@@ -223,7 +225,7 @@ export function headerOf(cells: readonly string[], headed: boolean | null, index
     counts: {
       width: cells.length,
       headed,
-      firstRecord: isCertain ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
+      firstRecord: mayTeach ? createHash('sha256').update(JSON.stringify(cells)).digest('hex') : null,
       unlisted: headed ? unlisted.length : null,
       unlistedPlaces: places.slice(0, MOST_PLACES),
       excepted: headed ? excepted : null,

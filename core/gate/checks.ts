@@ -183,22 +183,21 @@ export const CHECKS: GateCheck[] = [
   },
   {
     id: UNKNOWN_HEADER,
-    setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
-    stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
+    setting:
+      'until a file with this first record is released, unless columns are in another order; not with columns.header none, nor with columns.except',
+    stops: 'whose first record does not name all columns as the CRM lists them',
     kindOf: ({ content }) => content?.firstRecord ?? null,
-    measure: ({ facts: { header, content }, settings, run: { excepted, request } }) => {
+    measure: ({ facts: { header, content }, settings, run: { excepted } }) => {
       if (!content || settings.columns.header === 'none' || excepted.length > 0) return undefined;
       if (header) return { measured: 0, atMost: 0 };
       if (content.headed === false) return { measured: 2, atMost: 0 };
-      // A release cannot tell which columns a header of another width names.
-      const isAsWide = content.width === request.columns.length;
-      return { measured: 1, atMost: 0, detail: isAsWide ? null : unlistedColumns(content) };
+      return { measured: 1, atMost: 0, detail: content.firstRecord === null ? unlistedColumns(content) : null };
     },
     words: ({ measured, detail }) => {
       if (measured === 2) return 'seems to have no header (if no file has one, set columns.header to "none")';
-      return detail
-        ? `has a header with a text that the CRM does not list (${detail}): name the text in columns.labels`
-        : 'has a first line that does not name all columns as the CRM lists them. If it is the header, release the file once';
+      return detail === null
+        ? 'has a first line that does not name all columns as the CRM lists them. If it is the header, release the file once'
+        : `has a header with a text that the CRM does not list${detail && ` (${detail})`}: name the text in columns.labels`;
     },
   },
   {

@@ -27,7 +27,7 @@ const contentSchema = z.object({
   headed: unknown(z.boolean(), 'The first record names the columns.'),
   firstRecord: unknown(
     z.string(),
-    'SHA-256 of the first record, if it may be a header but does not name all columns as the CRM lists them.',
+    'SHA-256 of the first record, if it may be a header of the requested columns in their order, but does not name all of them as the CRM lists them.',
   ),
   unlisted: unknown(count, 'Cells of the header with a text that names no listed field.'),
   unlistedPlaces: z

@@ -35,7 +35,8 @@ export function fileColumns({ file, run: { request } }: PublishedFile): FileColu
   if (header !== null) return { names: header, headed: true, isNamed: (content?.firstRecord ?? null) === null };
   if (content?.headed === false) return { names: request.columns, headed: false, isNamed: false };
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.
-  const released = content !== null && content.headed === null && content.width === request.columns.length;
+  const isUnknown = content?.headed === null && content.firstRecord !== null;
+  const released = isUnknown && content.width === request.columns.length;
   if (released) return { names: request.columns, headed: true, isNamed: false };
   throw new TableError('The first line of the file does not name all columns as the CRM lists them.');
 }

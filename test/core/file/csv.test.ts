@@ -56,6 +56,15 @@ test('counts unlisted texts of a header with their columns, and does not quote t
   expect(JSON.stringify(facts)).not.toMatch(/Total|x@y/);
 });
 
+test('a release can teach an unknown header, unless its names are in another order', async () => {
+  const settings = { columns: ['id', 'name', 'phone', 'city'], labels: { None: null } };
+  const canTeach = async (line: string) => (await contentOf(`${line}\n1,a,b,c\n`, settings))?.firstRecord !== null;
+
+  for (const line of ['#id,name,phone,city', 'a,b,phone,d']) expect(await canTeach(line), line).toBe(true);
+  const moved = ['#id,phone,name,city', 'id,city,Total,phone', 'a,b,city,d', 'a,None,b,c', '#id,name,phone,city,zip'];
+  for (const line of moved) expect(await canTeach(line), line).toBe(false);
+});
+
 test('an unknown header of the requested width has a digest, and is not quoted', async () => {
   const columns = ['id', 'name', 'phone'];
   const { facts } = await judged('אחד,"שתיים",שלוש\n1,a,2\n', { columns });

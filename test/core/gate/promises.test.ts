@@ -141,9 +141,6 @@ test('an unknown header stops a file until a release, and then means the columns
   expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'], rows: 9, content: { headed: true } } });
   const others = { history: afterHeader(['id', 'phone']), promised: { required: ['name'] } };
   expect(judged(unknown, others)).toMatchObject({ stoppedBy: ['required'], facts: { header: ['id', 'phone'] } });
-});
-
-test('a released header does not apply to a file that has another first record', () => {
   expect(stoppedBy(unknown, { history: afterHeader(['id', 'name'], 'e'.repeat(64)) })).toEqual(['unknownHeader']);
 });
 

@@ -83,7 +83,7 @@ const unread = { ...CONTENT_NOT_READ, width: 3 };
 
 test.each([
   ['has no header', { header: null, content: { ...unread, headed: false } }],
-  ['has a header that was released', { header: null, content: unread }],
+  ['has a header that was released', { header: null, content: { ...unread, firstRecord: 'f' } }],
   [
     'has a header like one that was released',
     { header: NAMES, content: { ...unread, headed: true, firstRecord: 'f' } },
