@@ -1,4 +1,5 @@
 import { cased, folded, INVISIBLE, meansOrContains } from '../folded.ts';
+import { entriesIn } from '../json.ts';
 import type { Run } from '../step/states.ts';
 import { fieldsOf, type ListedField } from './column-changes.ts';
 
@@ -93,7 +94,5 @@ export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): st
 
 /** All keys and texts of a value, at any depth. */
 function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)]);
+  return entriesIn(value).flatMap(([key, one]) => (typeof one === 'string' ? [key, one] : [key]));
 }
