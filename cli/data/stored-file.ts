@@ -97,7 +97,7 @@ export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'ru
   );
 }
 
-/** The column names of a file: its header, or the requested columns if it has none or is empty; `null` = not known. */
+/** The column names of a file: its header, or the requested columns if it has none or is empty; `null` if unknown. */
 export function namesOf({ file, run }: Pick<Manifest, 'file' | 'run'>): string[] | null {
   return file.header ?? (file.content?.headed === false || isEmptyFile(file) ? run.request.columns : null);
 }

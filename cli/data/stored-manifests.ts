@@ -137,7 +137,7 @@ export async function manifestsAt(manifests: Manifests, keys: string[], warn: (s
 
 /**
  * The columns of a file, according to its manifest, in the order of the file. A type or label is null if the CRM gave
- * none or if it is not known. `others`: columns that the CRM lists but the file does not have; null = not known.
+ * none or it is unknown. `others`: columns that the CRM lists but the file does not have; null if unknown.
  */
 export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>) {
   const fields = fieldsOf(run);

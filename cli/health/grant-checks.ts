@@ -42,7 +42,7 @@ export function clientFinding(
   crm: OAuthSettings | undefined,
 ): Finding {
   if (tokens.clientId !== undefined && tokens.clientId !== clientId) {
-    const text = 'The stored OAuth client is not the one that the grant was given to.';
+    const text = 'The stored OAuth client is not the client that received the grant.';
     return broken(text, `Authorize again: ${AUTHORIZE}.`, USAGE);
   }
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {

@@ -215,7 +215,7 @@ async function readLists(crm: CrmClient, { wanted, calls, notes }: Probe) {
 function noteLists(lists: List[], notes: Notes): void {
   const read = lists.filter(({ error }) => !error);
   if (read.length > 0) notes['token-presentation'] = assumed('Authorization: Bearer is accepted.');
-  // Without an answer, at a 401, 429 or 503, the fields are not known. A 403 for all entities concerns the scope.
+  // Without an answer, and after a 401, 429 or 503, the fields are unknown. A 403 for all entities concerns the scope.
   const others = [undefined, 401, 429, 503, ...(read.length > 0 ? [] : [403])];
   const refused = lists.filter(({ error }) => !others.includes(error?.status));
   const unread = lists.find(({ error }) => error?.name === 'CrmContractError')?.error;

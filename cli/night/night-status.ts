@@ -211,7 +211,7 @@ function ageText(hours: number): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }
 
-/** The status of a deployment, or a sentence that says why it is not known. */
+/** The status of a deployment, or a sentence that says why it is unknown. */
 type DeploymentResult = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
 
 /** Deployments at a time: Step Functions allows two to five `ListExecutions` a second for an account, by region. */

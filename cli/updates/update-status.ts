@@ -163,12 +163,12 @@ async function claimOf(store: Pick<Bucket, 'read'>, batch: string) {
   return parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
 }
 
-/** Whether an execution has the name that the command gives to one that resumes a batch: `BATCH-r2-1a2b3c`. */
+/** Whether an execution has the name that `update --resume` gives it: `BATCH-r2-1a2b3c`. */
 export function isResume(execution: string | undefined, batch: string): boolean {
   return /^(.+)-[\da-f]{6}$/.exec(execution ?? '')?.[1] === resumedName(batch);
 }
 
-/** Whether BATCH-r2 has the rest of a batch: in the console, a person may start it by any name, or another file so. */
+/** Whether BATCH-r2 has the remaining lines of a batch. In the console, an execution can have any name. */
 async function hasRest(store: Bucket, batch: string): Promise<boolean> {
   const input = await store.stream(keysOf(resumedName(batch)).input);
   return input !== undefined && isRest(input.chunks, inputOf(store, batch), resultsOf(store, batch));
@@ -313,7 +313,7 @@ export async function* inputOf(store: Bucket, batch: string): AsyncGenerator<Uin
   yield* object.chunks;
 }
 
-/** The known results of batches, each in the order of its lines: the whole result, or the parts that exist. */
+/** The stored results of batches, each in the order of its lines: the whole result, or else the parts that exist. */
 export async function* resultsOf(store: Bucket, ...batches: string[]): AsyncGenerator<ResultLine> {
   for (const batch of batches) {
     const result = await store.stream(keysOf(batch).result);
