@@ -136,12 +136,6 @@ describe('text of the archive itself', () => {
   });
 });
 
-test('reads a zip archive of an empty file as an empty file', async () => {
-  expect((await read(zipOfFiles({ name: 'leads.csv', content: '' }))).facts).toMatchObject({
-    compression: 'zip',
-  });
-});
-
 describe('refuses', () => {
   const WITH_TAIL = {
     ...FILE,

@@ -19,6 +19,7 @@ import {
 } from '../../support/odd-nights.ts';
 import { expectMessages, expectTexts } from '../../support/screen.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
 
 /** Files of programs that join pages, cut exports or write errors into them. */
 
@@ -226,6 +227,7 @@ test('rejects a sentence followed by a list of column names', async () => {
 test.each([
   ['no bytes', ''],
   ['gzip of nothing', gzipSync('')],
+  ['a zip archive of nothing', zipOfFiles({ name: 'leads.csv', content: '' })],
   ['the byte order mark of UTF-8', '\uFEFF'],
   ['the byte order mark of UTF-16', utf16('')],
   ['that of UTF-16 in the other order', utf16('').swap16()],
