@@ -35,8 +35,8 @@ type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 const MOST_WRAPPERS = 3;
 /**
  * What an object inside of another is, by its key; the first row that matches counts. `record`: the record. `fields`:
- * its fields or, next to an error, the reasons by field: `{ "city": "unknown" }`. `call`: describes the call. `none`:
- * describes the answer, its author, related records or the record before the change.
+ * its fields or, next to an error, the reasons by field: `{ "city": "unknown" }`. `call`: describes the call. `caller`:
+ * describes who made it. `none`: describes the answer, its author, related records or the record before the change.
  */
 const PARTS: [part: string, keys: RegExp][] = [
   ['record', /^(?:attributes|body|content|customers?|d|data|entity|export|items?|output|payload|records?)$/],
@@ -44,6 +44,7 @@ const PARTS: [part: string, keys: RegExp][] = [
   ['fields', /^(?:document|fields|model|node|object|properties|values)$/],
   ['call', /^(?:meta|head(?:er)?|(?:response)?status)$/],
   ['none', /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context)/],
+  ['caller', /^(?:user|session)/],
   ['none', /^(?:audit|history|before|old|original|prev)|by$/],
 ];
 const partOf = (key: string) => PARTS.find(([, keys]) => keys.test(key))?.[0] ?? 'other';
@@ -56,7 +57,7 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   // It controls the update. It is not a value of the customer.
   sent.delete('updaterelated');
-  const all = levelsOf(body, sent);
+  const all = levelsOf(body, sent, fields.updateRelated === true);
   const ours = hexOf(id);
   const isForeign = (level: Level) => isCompared && id !== undefined && ![undefined, ours].includes(idIn(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && !isForeign(level));
@@ -75,36 +76,40 @@ export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }:
 }
 
 /** The objects that may be the record: the body itself and the contents of its wrappers. */
-function levelsOf(body: unknown, sent: SentFields): Level[] {
+function levelsOf(body: unknown, ...sent: [SentFields, hasRelated: boolean]): Level[] {
   const layers = [objectsIn(isRecord(body) ? '' : 'items', body)];
   for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
-    layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, sent)) ?? []);
+    layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, ...sent)) ?? []);
   return layers.flat();
 }
 
 /**
  * The objects inside an object that may be the record: those under the usual keys. If there are none and the object has
- * no id, its only other object, or next to an error all of them. Of several other objects, and of lists next to other
- * values, only those that report a failure. An object that repeats a sent field is the record itself: the objects inside
- * are parts of it, or related records, and only their errors count.
+ * no id, those under its only other key, or next to a failure all of them. An object that repeats a sent field is the
+ * record itself: the objects inside are parts of it, or related records, and only their errors count.
+ * @param hasRelated related customers may be listed: such a list counts only if it is alone or reports a failure
  */
-function wrappedIn(level: Level, sent: SentFields): Level[] {
-  const keys = level.entries.map(([key]) => key);
+function wrappedIn(level: Level, sent: SentFields, hasRelated: boolean): Level[] {
   const inside = (...parts: string[]) =>
-    level.entries.flatMap(([key, value]) => {
-      const isList = Array.isArray(value) && keys.length > 1 && partOf(key) === 'other';
-      const part = isList ? 'list' : partOf(key);
-      return parts.includes(sent.has(key) ? 'sent' : part) ? objectsIn(key, value) : [];
-    });
-  if (keys.some((key) => sent.has(key))) return inside('sent', 'record').filter(hasErrorIn);
-  const about = mayBeRecord(level, sent) ? [] : inside('call').map(errorsOf);
+    level.entries.flatMap(([key, value]) =>
+      parts.includes(sent.has(key) ? 'sent' : partOf(key)) ? objectsIn(key, value) : [],
+    );
+  const isFailure = (one: Level) => hasErrorIn(one) || saysFailed(one, sent);
+  if (level.entries.some(([key, value]) => sent.has(key) && objectsIn(key, value).length === 0))
+    return inside('sent', 'record').filter(hasErrorIn);
   const usual = inside('record', 'fields');
-  if (usual.length > 0 || keys.includes('id')) return [...usual, ...about];
-  const others = inside('other');
-  const isAny = hasErrorIn(level);
-  const isRead = (one: Level) =>
-    isAny || (others.length === 1 && one === others[0]) || hasErrorIn(one) || saysFailed(one, sent);
-  return [...[...others, ...inside('list')].filter(isRead), ...about];
+  const isFound = usual.length > 0 || level.entries.some(([key]) => key === 'id');
+  // In a record, such objects may be values: `{ "status": { "code": 404 } }`.
+  const isEnvelope = !mayBeRecord(level, sent);
+  const isKept = (one: Level) => isEnvelope || (!isFound && (hasErrorIn(one) || hasNoSuccess(one)));
+  const failures = [...inside('sent').filter(isFailure), ...inside('call').filter(isKept).map(errorsOf)];
+  if (isFound) return [...usual, ...failures];
+  const lists = hasRelated && level.entries.length > 1 ? level.entries.filter(([, value]) => Array.isArray(value)) : [];
+  const related = new Set(lists.map(([key]) => key));
+  const own = inside('other').filter((one) => !related.has(one.wrapper) || isFailure(one));
+  const others = own.length > 0 ? own : inside('caller');
+  const isOne = others.every(({ wrapper }) => wrapper === others[0]?.wrapper);
+  return isOne || hasErrorIn(level) || others.some(isFailure) ? [...others, ...failures] : failures;
 }
 
 /** Keeps what an object says about the failure of the call. Its ids are not those of the record. */
@@ -114,6 +119,9 @@ function errorsOf({ wrapper, entries }: Level): Level {
   return { wrapper, entries: entries.filter(isKept) };
 }
 
+const isFalse = worded(/^(?:0|error|f(?:alse)?|fail(?:ed|ure)?|no?|לא)$/i);
+const NO_KEY = /^(?:is)?(?:ok|succeeded|success(?:ful)?)$/;
+const hasNoSuccess = ({ entries }: Level) => entries.some(([key, value]) => NO_KEY.test(key) && isFalse(value));
 const hasErrorIn = ({ entries }: Level) => entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 
 /** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
@@ -129,8 +137,6 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
 
 const ERROR_KEY = /^(?:has|is)?(?:err|fault|exception)|(?<!no)(?:errors?|fault|fail(?:ed|ures?)?|rejected)(?:count)?$/;
 const FAILED = /^(?:err|fail|(?:denied|exception|false|invalid|ko|nok|refused|rejected|unauthorized|unsuccessful)$)/i;
-const isFalse = worded(/^(?:0|error|f(?:alse)?|fail(?:ed|ure)?|no?|לא)$/i);
-const NO_KEY = /^(?:is)?(?:ok|succeeded|success(?:ful)?)$/;
 const SUCCESS_KEY = /^(?:ok|status|(?:is)?success(?:ful)?)$/;
 /** What a body without a record says about the call, by its keys and values. The first row that matches counts. */
 const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 'failed'][] = [
@@ -149,7 +155,7 @@ const SAYINGS: [keys: RegExp, says: (value: unknown) => boolean, what: 'done' | 
 
 /** Whether an object says that the call failed: `{ "success": false }`, or outside of a record `{ "status": "error" }`. */
 function saysFailed(level: Level, sent: SentFields): boolean {
-  if (level.entries.some(([key, value]) => NO_KEY.test(key) && isFalse(value))) return true;
+  if (hasNoSuccess(level)) return true;
   if (mayBeRecord(level, sent)) return false;
   const isSaid = ([keys, says]: (typeof SAYINGS)[number]) =>
     level.entries.some(([key, value]) => keys.test(key) && says(value));

@@ -85,6 +85,10 @@ test.each<[string, unknown]>([
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
   ['an error in one of two unusual wrappers', { account: { plan: 'x' }, outcome: { errors: ['x'] } }],
   ['the id of another record in a list alone', { clients: [{ id: OTHER }] }],
+  ['the id of another record in a list beside a success', { success: true, rows: [{ id: OTHER }] }],
+  ['the ids of other records in a list alone', { clients: [{ id: OTHER }, { id: OTHER }] }],
+  ['the id of another record beside the user', { client: { id: OTHER }, user: { name: 'x' } }],
+  ['an error in the status of a customer', { customerId: ID, status: { error: 'x' } }],
   ['success false in a list of an unusual name', { account: {}, outcomes: [{ id: 7, success: false }] }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
@@ -125,7 +129,6 @@ test.each<[string, unknown]>([
   ['the answer alone', { meta: { id: OTHER } }],
   ['links alone', { _links: { id: OTHER } }],
   ['a header alone', { header: { id: OTHER } }],
-  ['a list of related customers', { success: true, relatedCustomers: [{ id: OTHER }] }],
   ...[{ code: 'OK' }, { status: 201 }, { ok: true }, { isSuccess: true }, { errno: 0 }, { status: 'successful' }].map(
     (done): [string, unknown] => [`${JSON.stringify(done)} with a text`, { ...done, errorText: 'x' }],
   ),
@@ -291,6 +294,8 @@ test('an error beside the record counts, although the record has the sent value'
   expect(contradicts({ meta: { statusId: OTHER }, data: { id: ID } }, { statusId: ID })).toBe(false);
   expect(contradicts({ data: { classId: { id: OTHER, name: 'x' } } }, { classId: OTHER })).toBe(false);
   expect(contradicts({ data: { classId: { error: 'x' } } }, { classId: OTHER })).toBe(true);
+  expect(contradicts({ classId: { id: OTHER }, data: { success: false } }, { classId: OTHER })).toBe(true);
+  expect(contradicts({ success: true, relatedCustomers: [{ id: OTHER }] }, { updateRelated: true })).toBe(false);
   expect(contradicts({ city: 'Haifa', data: { error: 'x' } }, { city: 'Haifa' })).toBe(true);
   expect(contradicts({ city: 'Haifa', results: [{ city: 'Eilat' }] }, { city: 'Haifa' })).toBe(false);
 });
@@ -312,6 +317,7 @@ test.each<[unknown, boolean]>([
   [{ result: { error: 'partial', code: 17, name: 'Dana' } }, false],
   [{ response: { result: { data: { error: 'invalid' } } } }, true],
   [{ error: 'invalid', data: { success: false, error: 'invalid', message: 'no' } }, true],
+  [{ client: { id: ID, city: 'Haifa' }, validation: { errors: ['x'] } }, false],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
 });
