@@ -75,8 +75,8 @@ export function configurationFolder(): string {
 }
 
 function readJson(path: string): unknown {
-  // The path may name a folder.
-  if (!statSync(path).isFile()) throw new ConfigurationError(`${path}: is not a file`);
+  // Not `isFile`: the shell passes the output of a command as a pipe.
+  if (statSync(path).isDirectory()) throw new ConfigurationError(`${path}: is not a file`);
   const bytes = readFileSync(path);
   // Decoding replaces such bytes, and then a label in Hebrew would match no header.
   if (!isUtf8(bytes)) throw new ConfigurationError(`${path}: is not UTF-8: save it with the encoding UTF-8`);

@@ -111,6 +111,10 @@ describe('readConfiguration refuses', () => {
     expect(() => read(content)).toThrow(new RegExp(`given\\.json: is not JSON: (?!.*secret)${says}$`));
   });
 
+  test('a device, which is read like the output of a command', () => {
+    expect(() => readConfiguration('given', '/dev/null', undefined)).toThrow('/dev/null: is not JSON: line 1');
+  });
+
   test('a file that is not UTF-8, in which labels would match no header', () => {
     const file = fileWith('');
     writeFileSync(file, Buffer.from(`{ "x": "\u00e9" }`, 'latin1'));
