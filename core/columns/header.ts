@@ -59,8 +59,8 @@ export interface FieldIndex {
   isListed: (cell: string) => boolean;
   /** Whether the text equals a name, a label or a configured text, in the same spelling and as a whole. */
   isExact: (cell: string) => boolean;
-  /** Whether the text names the requested column at this position, or no column that is known. */
-  mayMean: (cell: string, place: number) => boolean;
+  /** Whether the meaning of the text is known, and is not the requested column at this position. */
+  isMoved: (cell: string, place: number) => boolean;
 }
 
 /**
@@ -121,9 +121,9 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
     width: columns.length,
     isListed: (cell) => !['unnamed', 'unlisted'].includes(meaningOf(cell).kind),
     isExact: (cell) => find(cell).exact.length > 0 || find(cell).none,
-    mayMean: (cell, place) => {
+    isMoved: (cell, place) => {
       const { kind, name } = meaningOf(cell, place);
-      return !['listed', 'none'].includes(kind) || name === columns[place];
+      return ['listed', 'none'].includes(kind) && name !== columns[place];
     },
   };
 }

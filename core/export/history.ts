@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import { CHECKS, UNKNOWN_HEADER } from '../gate/checks.ts';
-import type { Facts } from '../gate/facts.ts';
+import { type Facts, mayName } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
 import { type Accepted, failedChecks } from '../gate/report.ts';
 import { type History, type Judged, NO_HISTORY } from '../gate/subject.ts';
@@ -82,7 +82,8 @@ function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
   return CHECKS.flatMap(({ id, kindOf }) => {
     const kind = kindOf?.(file) ?? null;
     if (kind === null || !stopped.includes(id)) return [];
-    return [{ guard: id, kind, columns: id === UNKNOWN_HEADER ? run.request.columns : null }];
+    const columns = id === UNKNOWN_HEADER ? run.request.columns : null;
+    return columns && file.content && !mayName(file.content, columns) ? [] : [{ guard: id, kind, columns }];
   });
 }
 

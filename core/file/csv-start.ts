@@ -204,7 +204,7 @@ export interface Header {
   unnamed: readonly number[];
   /** The index by which texts are found as names. The search for headers in later records uses it too. */
   index: FieldIndex;
-  counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
+  counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'moved' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
 }
 
 /** The most cells of a header whose positions are reported. */
@@ -214,8 +214,6 @@ const MOST_PLACES = 20;
 export function headerOf(cells: readonly string[], headed: boolean | null, index: FieldIndex): Header {
   const { names, unlisted, excepted, unnamed } = index.readHeader(cells);
   const isCertain = headed === false || (headed && names !== null);
-  // A release can teach which columns such a header names, unless its names are in another order.
-  const mayTeach = !isCertain && cells.length === index.width && cells.every(index.mayMean);
   const texts = new Set(unlisted);
   const places = headed ? cells.flatMap((cell, place) => (texts.has(cell) ? [place + 1] : [])) : [];
   return {
@@ -225,7 +223,8 @@ export function headerOf(cells: readonly string[], headed: boolean | null, index
     counts: {
       width: cells.length,
       headed,
-      firstRecord: mayTeach ? createHash('sha256').update(JSON.stringify(cells)).digest('hex') : null,
+      firstRecord: isCertain ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
+      moved: isCertain ? 0 : cells.filter(index.isMoved).length,
       unlisted: headed ? unlisted.length : null,
       unlistedPlaces: places.slice(0, MOST_PLACES),
       excepted: headed ? excepted : null,

@@ -1,5 +1,5 @@
 import { countText, numberText } from '../count-text.ts';
-import { type Content, type Ending, type Facts, isEmptyFile } from './facts.ts';
+import { type Content, type Ending, type Facts, isEmptyFile, mayName } from './facts.ts';
 import { type GateCheckResult, type GateReport, usualText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
 
@@ -186,18 +186,19 @@ export const CHECKS: GateCheck[] = [
     setting:
       'until a file with this first record is released, unless columns are in another order; not with columns.header none, nor with columns.except',
     stops: 'whose first record does not name all columns as the CRM lists them',
-    kindOf: ({ content }) => content?.firstRecord ?? null,
-    measure: ({ facts: { header, content }, settings, run: { excepted } }) => {
+    kindOf: ({ content }) => (content?.moved === 0 ? content.firstRecord : null),
+    measure: ({ facts: { header, content }, settings, run: { excepted, request } }) => {
       if (!content || settings.columns.header === 'none' || excepted.length > 0) return undefined;
       if (header) return { measured: 0, atMost: 0 };
       if (content.headed === false) return { measured: 2, atMost: 0 };
-      return { measured: 1, atMost: 0, detail: content.firstRecord === null ? unlistedColumns(content) : null };
+      return { measured: 1, atMost: 0, detail: mayName(content, request.columns) ? null : unlistedColumns(content) };
     },
     words: ({ measured, detail }) => {
       if (measured === 2) return 'seems to have no header (if no file has one, set columns.header to "none")';
-      return detail === null
-        ? 'has a first line that does not name all columns as the CRM lists them. If it is the header, release the file once'
-        : `has a header with a text that the CRM does not list${detail && ` (${detail})`}: name the text in columns.labels`;
+      if (detail)
+        return `has a header with a text that the CRM does not list (${detail}): name the text in columns.labels`;
+      const remedy = detail === null ? 'release the file once' : 'name its texts in columns.labels';
+      return `has a first line that does not name all columns as the CRM lists them. If it is the header, ${remedy}`;
     },
   },
   {

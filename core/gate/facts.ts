@@ -27,8 +27,9 @@ const contentSchema = z.object({
   headed: unknown(z.boolean(), 'The first record names the columns.'),
   firstRecord: unknown(
     z.string(),
-    'SHA-256 of the first record, if it may be a header of the requested columns in their order, but does not name all of them as the CRM lists them.',
+    'SHA-256 of the first record, if it may be a header but does not name all columns as the CRM lists them.',
   ),
+  moved: countOf('Cells of such a first record that name another column than the requested one at their position.'),
   unlisted: unknown(count, 'Cells of the header with a text that names no listed field.'),
   unlistedPlaces: z
     ._default(z.array(count), [])
@@ -67,6 +68,11 @@ const contentSchema = z.object({
   fullSheet: z._default(z.boolean(), false).check(z.describe('Whether the last possible row of a sheet has a value.')),
 });
 export type Content = z.infer<typeof contentSchema>;
+
+/** Whether the first record may be a header of these columns, in this order, under other names. */
+export function mayName({ width, moved }: Content, columns: readonly string[]): boolean {
+  return width === columns.length && moved === 0;
+}
 
 /** The facts about a content that was not read. */
 export const CONTENT_NOT_READ: Content = contentSchema.parse({});

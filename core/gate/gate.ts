@@ -19,7 +19,7 @@ export interface Verdict extends Pick<Subject, 'facts' | 'history'> {
  * file, only the final checks run, because `download --run` can still read it.
  */
 export function passGate(file: Subject): Verdict {
-  const facts = withReleasedHeader(file.facts, file.history);
+  const facts = withReleasedHeader(file);
   const subject = { ...file, facts };
   const { publish } = subject.run;
   const found = CHECKS.filter(({ final }) => publish || final).flatMap((check) => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { Run } from '../step/states.ts';
@@ -95,9 +96,10 @@ export function columnChanges(
  * The facts with the header that a person has released: if a released file had the same first record, the columns of
  * that release are the columns of this file.
  */
-export function withReleasedHeader(facts: Facts, { releasedBefore }: History): Facts {
+export function withReleasedHeader({ facts, history: { releasedBefore }, run: { request } }: Subject): Facts {
   const { content } = facts;
   const columns = content && releasedBefore.find(({ kind }) => kind === content.firstRecord)?.columns;
-  if (!columns) return facts;
+  // Releases of an earlier version may have given the requested names to columns in another order.
+  if (!columns || (content.moved > 0 && isDeepStrictEqual(columns, request.columns))) return facts;
   return { ...facts, rows: rowsIn(content, true), header: [...columns], content: { ...content, headed: true } };
 }

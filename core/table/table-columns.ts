@@ -2,7 +2,7 @@ import { fieldsNamedInRuns, type RunColumns } from '../columns/left-out.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
-import { isEmptyFile, isReadFormat } from '../gate/facts.ts';
+import { isEmptyFile, isReadFormat, mayName } from '../gate/facts.ts';
 import { TableError } from './table-error.ts';
 
 /** Derives the columns of a table from those of the published file: which are left out or hashed, names and types. */
@@ -35,9 +35,8 @@ export function fileColumns({ file, run: { request } }: PublishedFile): FileColu
   if (header !== null) return { names: header, headed: true, isNamed: (content?.firstRecord ?? null) === null };
   if (content?.headed === false) return { names: request.columns, headed: false, isNamed: false };
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.
-  const isUnknown = content?.headed === null && content.firstRecord !== null;
-  const released = isUnknown && content.width === request.columns.length;
-  if (released) return { names: request.columns, headed: true, isNamed: false };
+  if (content?.headed === null && mayName(content, request.columns))
+    return { names: request.columns, headed: true, isNamed: false };
   throw new TableError('The first line of the file does not name all columns as the CRM lists them.');
 }
 

@@ -127,6 +127,8 @@ test.each<[what: string, file: object, released: boolean, accepted: object[]]>([
   ['repeatedHeader', {}, true, [{ guard: 'repeatedHeader', kind: '', columns: null }]],
   ['otherHeader', {}, true, [{ guard: 'otherHeader', kind: '', columns: null }]],
   ['lastLineBreak', {}, true, [{ guard: 'lastLineBreak', kind: 'csv 2 1', columns: null }]],
+  ['unknownHeader', { content: { ...CONTENT, width: 3 } }, true, []],
+  ['unknownHeader', { content: { ...CONTENT, moved: 1 } }, true, []],
   ['unknownHeader', { content: { ...CONTENT, firstRecord: null } }, true, []],
   ['maxShrink', {}, true, []],
   ['lastRecord', {}, false, []],

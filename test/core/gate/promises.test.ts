@@ -144,6 +144,14 @@ test('an unknown header stops a file until a release, and then means the columns
   expect(stoppedBy(unknown, { history: afterHeader(['id', 'name'], 'e'.repeat(64)) })).toEqual(['unknownHeader']);
 });
 
+test('an unknown header with names in another order needs columns.labels, even after a release by an earlier version', () => {
+  const moved = factsOf(null, { headed: null, firstRecord, width: 2, moved: 1 }, { header: null });
+  const { stoppedBy: by, text } = judged(moved, { history: afterHeader() });
+
+  expect(by).toEqual(['unknownHeader']);
+  expect(text).toMatch(/If it is the header, name its texts in columns\.labels/);
+});
+
 test('with left-out columns, a file with an unknown header cannot be released, and the text does not suggest it', () => {
   const doubtful = factsOf(9, { headed: null, unlisted: null, excepted: null }, { header: null });
 

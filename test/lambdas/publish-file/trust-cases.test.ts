@@ -10,6 +10,7 @@ import {
   outcomeOf,
   rows,
   type Setting,
+  WIDE_COLUMNS,
 } from '../../support/odd-nights.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
 import { zipWith } from '../../support/zip.ts';
@@ -78,6 +79,21 @@ test.each<[what: string, bytes: string | Uint8Array, stoppedBy: string, rows: nu
   expect(second.manifest?.file).toMatchObject({ header: COLUMNS, rows: count });
   if (bytes === OTHER_HEADER)
     expect(outcomeOf(await next(OTHER_HEADER.replace('Wer', 'Wen')))).toBe('header, unknownHeader');
+});
+
+test('a released header keeps its columns after the CRM lists another field, or the fields in another order', async () => {
+  const header = ['#id', ...WIDE_COLUMNS.slice(1)];
+  const bytes = `${header}\n${`1,a,b,c,d,e,f\n`.repeat(240)}`;
+  const setting = { columns: WIDE_COLUMNS };
+  const { next, release } = await night(bytes, { ...setting, before: [bytes.replace('#', '')] });
+  expect(await release()).toMatchObject({ ended: 'PUBLISHED' });
+
+  for (const columns of [[...WIDE_COLUMNS, 'email'], WIDE_COLUMNS.toReversed()]) {
+    const listed = { others: [], labels: null, types: null, complete: true };
+    const end = await next(bytes, { run: { request: { columns }, listed, excepted: [] } });
+    expect(outcomeOf(end), end.cause).toBe('PUBLISHED');
+    expect(end.manifest?.file.header).toEqual(WIDE_COLUMNS);
+  }
 });
 
 /** A file of two columns. @param end of its last row */
