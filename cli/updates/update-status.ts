@@ -23,13 +23,14 @@ import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, isRest, resultsIn } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../../core/storage/upload.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { executionOf, failureText, outcomeWord, type Run, readInput, runOf } from '../runs/run.ts';
 import { cannotWriteText, commandFor } from '../support/command-options.ts';
-import { usageError } from '../support/exit.ts';
+import { CommandError, usageError } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { countText, numberText, printableLine } from '../support/text.ts';
@@ -170,8 +171,13 @@ export function isResume(execution: string | undefined, batch: string): boolean 
 
 /** Whether BATCH-r2 has the remaining lines of a batch. In the console, an execution can have any name. */
 async function hasRest(store: Bucket, batch: string): Promise<boolean> {
-  const input = await store.stream(keysOf(resumedName(batch)).input);
-  return input !== undefined && isRest(input.chunks, inputOf(store, batch), resultsOf(store, batch));
+  try {
+    return await isRest(inputOf(store, resumedName(batch)), inputOf(store, batch), resultsOf(store, batch));
+  } catch (error) {
+    // The input of one of them may be deleted or invalid: such a batch has no remaining lines.
+    if (error instanceof CommandError || (error instanceof RunError && !error.transient)) return false;
+    throw error;
+  }
 }
 
 /** A batch as `--json` prints it. Unknown values are null. */

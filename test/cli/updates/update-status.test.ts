@@ -121,6 +121,16 @@ test.each(['', 'again'])(
   },
 );
 
+test.each([undefined, 'no record'])('a batch with the input %j has no resumed batch of another name', async (input) => {
+  const { cli, first, objects } = await withBatch({ lineOutcome: atFirst });
+  objects.set(`updates/${first}-r2/_started.json`, Buffer.from('{"execution":"again"}'));
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(jsonl(people(3))));
+  if (input) objects.set(`updates/${first}/input.jsonl`, Buffer.from(input));
+  else objects.delete(`updates/${first}/input.jsonl`);
+
+  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: null });
+});
+
 test('a resumed batch gets the suffix -r2, and the next one -r3', () => {
   expect(resumedName('update-20261120T094133-9bef26')).toBe('update-20261120T094133-9bef26-r2');
   expect(resumedName('update-20261120T094133-9bef26-r2')).toBe('update-20261120T094133-9bef26-r3');
