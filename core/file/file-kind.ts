@@ -1,6 +1,7 @@
 import { constants, gunzipSync } from 'node:zlib';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import type { WrongPart } from '../errors.ts';
+import { jsonOrUndefined } from '../json.ts';
 import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, textStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
@@ -109,16 +110,8 @@ const BEGINNING = /^\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[{["\]]|-?\d|true\b|false\b|nu
  */
 function isJson(text: string, complete: boolean): boolean {
   if (!BEGINNING.test(text)) return false;
+  const parses = (part: string) => jsonOrUndefined(part) !== undefined;
   return !complete || parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line));
-}
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The bytes that are searched for the entries of a spreadsheet. */

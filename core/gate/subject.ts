@@ -57,14 +57,12 @@ export function rowsThatCount({ rows: counted, content }: Pick<Facts, 'rows' | '
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
-/** The median number of rows of the exports whose rows were counted; `null` if there is no such export. */
+/**
+ * The median number of rows of the exports whose rows were counted, or the mean of the middle two; `null` if there is
+ * no such export.
+ */
 export function usualRows({ comparedWith }: History): number | null {
-  return medianOf(comparedWith.flatMap(({ file }) => rowsThatCount(file) ?? []));
-}
-
-/** The median; for an even number of values, the mean of the middle two. */
-function medianOf(numbers: number[]): number | null {
-  const sorted = [...numbers].sort((a, b) => a - b);
+  const sorted = comparedWith.flatMap(({ file }) => rowsThatCount(file) ?? []).sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const low = sorted[Math.floor(middle)];
   const high = sorted[Math.ceil(middle)];
