@@ -12,14 +12,14 @@ Override PartName ContentType
 Relationships > Relationship
 Relationship Id Type Target TargetMode
 
-workbook conformance Ignorable > fileVersion fileRecoveryPr fileSharing workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst AlternateContent
+workbook conformance Ignorable > fileVersion fileRecoveryPr fileSharing workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr webPublishing extLst AlternateContent
 fileVersion appName lastEdited lowestEdited rupBuild codeName
 fileRecoveryPr repairLoad
 fileSharing readOnlyRecommended userName
 AlternateContent > Choice
 Choice Requires > absPath
 absPath url
-workbookPr date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks chartTrackingRefBase
+workbookPr defaultImageDpi date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks chartTrackingRefBase
 workbookProtection lockStructure lockWindows lockRevision workbookPassword workbookAlgorithmName workbookHashValue workbookSaltValue workbookSpinCount
 revisionPtr revIDLastSave documentId coauthVersionLast coauthVersionMax uidLastSave
 bookViews > workbookView
@@ -28,9 +28,11 @@ sheets > sheet
 sheet name sheetId state id
 definedNames > definedName
 definedName name localSheetId hidden function vbProcedure
+webPublishing css thicket longFileNames vml allowPng dpi codePage
 calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc
 extLst > ext
-ext uri > extCalcPr workbookPr calcFeatures dynamicArrayProperties
+ext uri > extCalcPr workbookPr calcFeatures dynamicArrayProperties ArchID
+ArchID Flags
 extCalcPr stringRefSyntax
 calcFeatures > feature
 feature name
@@ -114,7 +116,7 @@ created type
 modified type
 lastPrinted type
 
-Properties > Application AppVersion Company Manager Template TotalTime DocSecurity ScaleCrop LinksUpToDate SharedDoc HyperlinksChanged HeadingPairs TitlesOfParts
+Properties > Application AppVersion Company Manager Template TotalTime DocSecurity ScaleCrop LinksUpToDate SharedDoc HyperlinkBase HyperlinksChanged HeadingPairs TitlesOfParts
 HeadingPairs > vector
 TitlesOfParts > vector
 vector size baseType > variant lpstr

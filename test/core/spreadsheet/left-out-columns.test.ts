@@ -373,6 +373,15 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       ),
     ],
     ['advice to open it for reading only', inMain('<fileSharing userName="" readOnlyRecommended="1"/>')],
+    [
+      'what Excel for Mac writes',
+      all(
+        inMain(
+          `<workbookPr defaultImageDpi="32767"/><webPublishing allowPng="1" css="0" codePage="0"/><extLst>${uri('7523E5D3-25F3-A5E0-1632-64F254C22452', '<mx:ArchID Flags="2"/>')}</extLst>`,
+        ),
+        withPart('docProps/app.xml', `${OFFICE}.extended-properties+xml`, '<Properties><HyperlinkBase/></Properties>'),
+      ),
+    ],
     ['a locked structure', inMain('<workbookProtection workbookPassword="83AF" lockStructure="1"/>')],
     ['a number format with a currency', withFormat('#,##0.00\\ &quot;CHF&quot;;[Red]\\-#,##0.00\\ [$₪-40D]')],
     ['a number format with the prefix of a country', withFormat('&quot;+972-&quot;00-000-0000')],
