@@ -151,8 +151,10 @@ export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>) {
 
 /** What a manifest says about its publication, besides its warnings; empty for an ordinary export. */
 export function publicationWarnings({ state, run, guards, file }: Manifest): string[] {
-  const other = otherPlanText(run.differs);
-  const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
+  const keys = run.differs.length > 0 ? ` (${run.differs.join(', ')})` : '';
+  const other = `its plan differs from the configured one${keys}`;
+  const unjudged = `This file of the kind ${file.format} was published without being checked: its columns and rows are unknown.`;
+  const unread = isUnjudged(file) ? [unjudged] : [];
   if (state === 'unpublished') return [`Readers do not get this file: ${other}.`, ...unread];
   const stopped = guards ? stoppedText(guards, file) : 'was stopped';
   return [
@@ -165,13 +167,4 @@ export function publicationWarnings({ state, run, guards, file }: Manifest): str
 /** Whether the file was published without being read, because of its format. */
 export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): boolean {
   return file !== undefined && !isReadFormat(file.format);
-}
-
-function unjudgedText(format: string | null): string {
-  return `This file of the kind ${format} was published without being checked: its columns and rows are unknown.`;
-}
-
-/** Why a run has another plan than the configured one: the keys in which they differ. */
-function otherPlanText(differs: string[]): string {
-  return `its plan differs from the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
 }
