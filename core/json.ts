@@ -99,5 +99,6 @@ export function requirementOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_value') return `must be ${issue.values.map((each) => JSON.stringify(each)).join(' or ')}`;
   if (issue.code === 'too_small') return isNumber ? `must be at least ${issue.minimum}` : 'must not be empty';
   if (issue.code !== 'too_big') return undefined;
-  return isNumber ? `must be at most ${issue.maximum}` : `must not be longer than ${issue.maximum}`;
+  if (isNumber) return `must be at most ${issue.maximum}`;
+  return `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'}`;
 }
