@@ -135,24 +135,21 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     }
   });
 
-  test.each(['Escape', 'the button Close'])(
-    'the keyboard opens a cell with Enter, and returns to it with %s',
-    async (way) => {
-      await open();
-      await tabToGrid();
-      const cell = await focused();
-      expect(await at('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
-      await press('Enter');
-      expect(await opened()).toEqual([cell]);
-      if (way !== 'Escape') {
-        await press('Tab');
-        expect(await at('document.activeElement.textContent')).toBe('Close');
-      }
-      await press(way === 'Escape' ? 'Escape' : 'Enter');
-      expect(await opened()).toEqual([]);
-      expect(await focused()).toBe(cell);
-    },
-  );
+  test.each(['Escape', 'the button Close'])('Enter opens a cell, and %s returns to it', async (way) => {
+    await open();
+    await tabToGrid();
+    const cell = await focused();
+    expect(await at('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    await press('Enter');
+    expect(await opened()).toEqual([cell]);
+    if (way !== 'Escape') {
+      await press('Tab');
+      expect(await at('document.activeElement.textContent')).toBe('Close');
+    }
+    await press(way === 'Escape' ? 'Escape' : 'Enter');
+    expect(await opened()).toEqual([]);
+    expect(await focused()).toBe(cell);
+  });
 
   test('a screen reader gets headings, tables with captions, and pictures with names', async () => {
     await open();

@@ -99,21 +99,18 @@ test.each([['text'], [[1, 2]], [null]])('passes the input %j to the first step u
   expect(run.output).toMatchObject({ input: input ?? {}, startedAt: start });
 });
 
-test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-  'a failed run shows the error of %s and what to do',
-  async (step) => {
-    const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
+test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('a failed run shows the error of %s', async (step) => {
+  const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
 
-    const run = await walk(until(step, failure));
+  const run = await walk(until(step, failure));
 
-    expect(run).toMatchObject({
-      status: 'FAILED',
-      error: 'ExportFailed',
-      cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
-    });
-    expect(run.trail.slice(-3)).toEqual(['RecordNight', 'AfterRecordNight', 'RunFailed']);
-  },
-);
+  expect(run).toMatchObject({
+    status: 'FAILED',
+    error: 'ExportFailed',
+    cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
+  });
+  expect(run.trail.slice(-3)).toEqual(['RecordNight', 'AfterRecordNight', 'RunFailed']);
+});
 
 describe('an unknown outcome, as from another release,', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('of %s ends the run in UnknownOutcome', async (step) => {

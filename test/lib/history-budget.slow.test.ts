@@ -91,7 +91,7 @@ describe('for a day', () => {
 
   const most = stateOf(definition, 'CheckStatus').Retry?.[0]?.MaxAttempts ?? 0;
   test.each([1, Math.ceil(most / 2), most])(
-    'with every task throttled %i times, a run stays below the limit',
+    'a run with every task throttled %i times stays below the limit',
     async (times) => {
       const throttled = Array<string>(times).fill('Lambda.TooManyRequestsException');
 

@@ -81,7 +81,7 @@ async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, wh
 }
 
 test.each(PLACES)(
-  'a copy made from feeds equals the newest table each morning, over thirty nights ($seed, $place)',
+  'thirty nights of feeds make the newest table each morning ($seed, $place)',
   async ({ seed, place }) => {
     const draw = new Draw(`feeds/${seed}`, place);
     const set = await scene(draw);

@@ -8,7 +8,7 @@ test.each([longest, 'fix: read the last page', 'build(deps)!: drop Node 20'])('"
 });
 
 test.each(['Read the last page', 'feature: read the last page', 'fix:read the last page'])(
-  '"%s" is refused, because it does not have the form of a subject',
+  'refuses the subject "%s"',
   (subject) => {
     expect(subjectProblems(subject)).toEqual([expect.stringContaining('"type(scope): summary"')]);
   },

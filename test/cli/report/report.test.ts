@@ -48,19 +48,16 @@ test('shows a night with its headline, a table, the grid with its legend, and th
   await expect(`${lines.join('\n').trim()}\n`).toMatchFileSnapshot('../../screens/report.txt');
 });
 
-test.each([1, 30])(
-  'has two charts of each entity, each with a summary, and draws each date once: %d nights',
-  (nights) => {
-    const charts = [...pageOf({ ...madeUpMonth(), nights }).querySelectorAll('svg')];
-    expect(charts).toHaveLength(2 * ENTITIES.length);
-    for (const svg of charts) {
-      expect(svg.getAttribute('aria-label')).toMatch(new RegExp(` (${ENTITIES.join('|')}) by night: \\S`));
-      const labels = [...svg.querySelectorAll('text')].map(({ textContent }) => textContent ?? '');
-      const dates = labels.filter((label) => /[A-Z]/.test(label) && !label.endsWith('B'));
-      expect([dates.length > 0, new Set(dates).size]).toEqual([true, dates.length]);
-    }
-  },
-);
+test.each([1, 30])('has two charts of each entity with a summary, and each date once: %d nights', (nights) => {
+  const charts = [...pageOf({ ...madeUpMonth(), nights }).querySelectorAll('svg')];
+  expect(charts).toHaveLength(2 * ENTITIES.length);
+  for (const svg of charts) {
+    expect(svg.getAttribute('aria-label')).toMatch(new RegExp(` (${ENTITIES.join('|')}) by night: \\S`));
+    const labels = [...svg.querySelectorAll('text')].map(({ textContent }) => textContent ?? '');
+    const dates = labels.filter((label) => /[A-Z]/.test(label) && !label.endsWith('B'));
+    expect([dates.length > 0, new Set(dates).size]).toEqual([true, dates.length]);
+  }
+});
 
 test('allows only its own style by hash in the Content-Security-Policy', () => {
   const document = pageOf({ ...madeUpMonth(), nights: 3 });

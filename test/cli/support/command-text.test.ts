@@ -34,22 +34,19 @@ test('completes the commands in a text with the options of the person, quoted, a
   );
 });
 
-test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
-  'a value with any characters (%s) is added once, and its command stays in one piece',
-  (profile) => {
-    const once = withPlace('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
-      ...PLACE,
-      profile,
-    });
+test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])('adds the value %s once, in one command', (profile) => {
+  const once = withPlace('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
+    ...PLACE,
+    profile,
+  });
 
-    expect(withPlace(once, { ...PLACE, profile })).toBe(once);
-    const shell = (command: string) => execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' });
-    const commands = adviceLines(once).filter((line) => /^(npx|aws) /.test(line));
-    expect(commands.map((command) => shell(command).split('\n').at(6))).toEqual([profile, profile]);
-    const released = 'npx --no -- crm-export release x --reason "Holidays. All of them, fine." --deployment prod';
-    expect(adviceLines(`${released}.`)).toEqual([released]);
-  },
-);
+  expect(withPlace(once, { ...PLACE, profile })).toBe(once);
+  const shell = (command: string) => execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' });
+  const commands = adviceLines(once).filter((line) => /^(npx|aws) /.test(line));
+  expect(commands.map((command) => shell(command).split('\n').at(6))).toEqual([profile, profile]);
+  const released = 'npx --no -- crm-export release x --reason "Holidays. All of them, fine." --deployment prod';
+  expect(adviceLines(`${released}.`)).toEqual([released]);
+});
 
 test.each(Object.entries(ERRORS))('each command in the advice of %s ends where its sentence ends', (_, { advice }) => {
   const commands = adviceLines(advice).filter((line) => /^(npm run|npx|aws) /.test(line));

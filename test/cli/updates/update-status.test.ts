@@ -107,19 +107,16 @@ test('--failed-to writes the lines not applied, for the owner only, as a file th
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
-test.each(['', 'again'])(
-  '--failed-to leaves out lines that a resumed batch has applied (execution: %s)',
-  async (name) => {
-    const { cli, first, objects } = await withBatch({ lineOutcome: atFirst });
-    await cli('update', '--resume', first, '--yes');
-    const file = await failedFile();
-    // In the console, a person has started the input of the resumed batch under another name.
-    if (name) objects.set(`updates/${first}-r2/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
-    await cli('update-status', first, '--failed-to', file);
+test.each(['', 'again'])('--failed-to leaves out lines that a resumed batch applied: "%s"', async (name) => {
+  const { cli, first, objects } = await withBatch({ lineOutcome: atFirst });
+  await cli('update', '--resume', first, '--yes');
+  const file = await failedFile();
+  // In the console, a person has started the input of the resumed batch under another name.
+  if (name) objects.set(`updates/${first}-r2/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
+  await cli('update-status', first, '--failed-to', file);
 
-    expect(await readFile(file, 'utf8')).toBe(jsonl(people(3).slice(2)));
-  },
-);
+  expect(await readFile(file, 'utf8')).toBe(jsonl(people(3).slice(2)));
+});
 
 test.each([undefined, 'no record'])('a batch with the input %j has no resumed batch of another name', async (input) => {
   const { cli, first, objects } = await withBatch({ lineOutcome: atFirst });

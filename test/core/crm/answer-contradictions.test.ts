@@ -361,18 +361,12 @@ test('judgeBody accepts a body that is 3,000 levels deep or has 500,000 objects'
   expect(judgeBody(many)).toMatchObject({ isRefusal: false });
 });
 
-test.each(['T', ' ', ',', '1', '-', '\u200e'])(
-  'a million of %j in place of a date are read, which takes days in quadratic time',
-  (sign) => {
-    const long = sign.repeat(1_000_000);
-    expect(isOther('birthDate', '1990-01-02', `x${long}x`)).toBe(false);
-    expect(isOther('customerServiceContactDate', '2026-11-20T10:00:00Z', `x${long}x`)).toBe(false);
-  },
-);
+test.each(['T', ' ', ',', '1', '-', '\u200e'])('reads a million of %j in place of a date in linear time', (sign) => {
+  const long = sign.repeat(1_000_000);
+  expect(isOther('birthDate', '1990-01-02', `x${long}x`)).toBe(false);
+  expect(isOther('customerServiceContactDate', '2026-11-20T10:00:00Z', `x${long}x`)).toBe(false);
+});
 
-test.each(['1', '1a', '1 a', ' ', ';'])(
-  'a telephone number of a million of %j is read, which takes hours in quadratic time',
-  (part) => {
-    expect(isOther('phoneNumber', '12', `1234567${part.repeat(1_000_000)}\n12`)).toBeTypeOf('boolean');
-  },
-);
+test.each(['1', '1a', '1 a', ' ', ';'])('reads a telephone number of a million of %j in linear time', (part) => {
+  expect(isOther('phoneNumber', '12', `1234567${part.repeat(1_000_000)}\n12`)).toBeTypeOf('boolean');
+});

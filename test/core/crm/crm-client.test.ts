@@ -211,19 +211,16 @@ test('does not repeat a call with a fresh token if too little time is left', asy
   expect(seen).toHaveLength(1);
 });
 
-test.each([301, 302, 303, 307, 308])(
-  'does not follow a redirect (%i), because it would send the token elsewhere',
-  async (code) => {
-    const elsewhere = await serverFor();
-    const headers = { location: `${elsewhere.url}/?${CANARY}` };
-    const { answer } = await callOf(create, [`POST ${CREATE}`, { status: code, headers }]);
+test.each([301, 302, 303, 307, 308])('does not follow a redirect (%i) with the token', async (code) => {
+  const elsewhere = await serverFor();
+  const headers = { location: `${elsewhere.url}/?${CANARY}` };
+  const { answer } = await callOf(create, [`POST ${CREATE}`, { status: code, headers }]);
 
-    const error = await failureOf(answer(), 'CrmContractError');
+  const error = await failureOf(answer(), 'CrmContractError');
 
-    await expectTexts('crm-redirect', [['a redirect to another host', error.message.replace(String(code), 'STATUS')]]);
-    expect(elsewhere.seen).toEqual([]);
-  },
-);
+  await expectTexts('crm-redirect', [['a redirect to another host', error.message.replace(String(code), 'STATUS')]]);
+  expect(elsewhere.seen).toEqual([]);
+});
 
 test.each<[string, Reply, string]>([
   ['a text', { text: CANARY }, 'answered 200, but not in JSON (13 characters)'],

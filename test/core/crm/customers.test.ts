@@ -122,7 +122,7 @@ test('a 404 says that there is no such customer', async () => {
 });
 
 test.each(['line\nbreak', 'snow \u2603', 'gone \x7f'])(
-  'sends nothing if the token has a character that no header can contain (%j)',
+  'sends nothing if no header can contain the token %j',
   async (accessToken) => {
     const server = await serverFor();
     const { update } = updateAt(server.url, { accessToken });

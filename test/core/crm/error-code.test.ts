@@ -46,7 +46,7 @@ test.each(LISTED)('shows the listed word %s if it is the error itself', async (w
 });
 
 test.each(['PLANNED', 'dana.cohen', 'refresh_token_abcdefgh', '__proto__'])(
-  'does not show the unlisted word %s if it is the error itself',
+  'does not show the unlisted error %s',
   async (word) => {
     expect(await codeIn({ error: word, errors: [word], message: word, reason: word })).toBeUndefined();
   },

@@ -57,7 +57,7 @@ test.each<[what: string, other: object]>([
 });
 
 test.each(['', '{}', 'null', '[]', 'no JSON'])(
-  'reports StorageConflict for an object that is not a manifest (%j), and does not change it',
+  'reports StorageConflict for %j, and does not change it',
   async (text) => {
     const bucket = fakeBucket({ objects: { [KEY]: text } });
 

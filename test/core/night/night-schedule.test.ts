@@ -22,7 +22,7 @@ test('a night contains every enabled entity with one start on its date', () => {
 });
 
 test.each(['rate(1 day)', 'cron(0 1,13 * * ? *)', 'cron(0 1 ? * SAT *)'])(
-  'an entity with the schedule %s is not in the night of a Friday',
+  'an entity with %s is not in the night of a Friday',
   (schedule) => {
     expect(names({ entities: { leads: { schedule } } })).toEqual(without('leads'));
   },

@@ -201,7 +201,7 @@ test('keeps the unknown fields of a state of a later release', async () => {
 });
 
 test.each([undefined, 1, OLDEST_MACHINE - 1])(
-  'a run of an earlier release (%j) fails with EarlierRelease, for any state',
+  'fails a run of the earlier version %j, for any state',
   async (machineVersion) => {
     const deps = testDeps();
     const handler = asStep('CheckStatus', () => Promise.reject(new Error('was called')), ...composed(deps));

@@ -11,7 +11,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { type EngineLimits, inFolder } from '../../../core/table/engine.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
-import { DIALECT } from '../../support/manifests.ts';
+import { DIALECT, manifestOf } from '../../support/manifests.ts';
 
 const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 
@@ -40,26 +40,12 @@ export function inputOf({
 }: Published): TableInput {
   const bytes = Buffer.from(content);
   const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
-  const manifest = {
-    execution: 'leads-1',
-    run: { entity: 'leads' as const, date: '2026-11-22', request: { columns: ['id', 'name'] } },
-    file: {
-      key: 'runs/leads.csv',
-      bytes: bytes.length,
-      crc32: crc32Text(crc32(bytes)),
-      contentType: 'text/csv',
-      storedAt: '2026-11-22T01:00:00.000Z',
-      restarts: 0,
-      undeclaredEnd: false,
-      format: 'csv',
-      compression: null,
-      rows: null,
-      header,
-      content: null,
-      ...file,
-      dialect: { ...DIALECT, ...file?.dialect },
-    },
-  };
+  const stored = { key: 'runs/leads.csv', bytes: bytes.length, crc32: crc32Text(crc32(bytes)), content: null };
+  const dialect = { ...DIALECT, ...file?.dialect };
+  const manifest = manifestOf({
+    ...{ execution: 'leads-1', date: '2026-11-22' },
+    file: { ...stored, rows: null, header, ...file, dialect },
+  });
   return {
     manifest,
     settings: { ...SETTINGS, ...settings },

@@ -128,21 +128,18 @@ describe('what stops or does not stop the whole batch', () => {
     expect(stop).toMatchObject({ reason: 'AuthRefused', sentence: expect.stringContaining('"customers:update"') });
   });
 
-  test.each(['openid customers:update', ''])(
-    'five 403 in a row, but not a single one, with the scopes "%s"',
-    async (scope) => {
-      const refused = (line: number) => [2, 4, 5, 6, 7].includes(line) || line > 9;
-      const { store, sent, invoke } = chunkWorld(20, (line) => (refused(line) ? 403 : 200), { scope });
+  test.each(['openid customers:update', ''])('five 403 in a row with the scopes "%s"', async (scope) => {
+    const refused = (line: number) => [2, 4, 5, 6, 7].includes(line) || line > 9;
+    const { store, sent, invoke } = chunkWorld(20, (line) => (refused(line) ? 403 : 200), { scope });
 
-      await invoke();
+    await invoke();
 
-      expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
-      expect(summary(store)[1]).toEqual(['FAILED', 403, 1, 'AuthRefused']);
-      expect(summary(store).slice(14)).toEqual(notSent(6, 'AuthRefused'));
-      const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
-      await expectTexts('batch-stopped-by-403', [['five lines in a row', sentence]]);
-    },
-  );
+    expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(summary(store)[1]).toEqual(['FAILED', 403, 1, 'AuthRefused']);
+    expect(summary(store).slice(14)).toEqual(notSent(6, 'AuthRefused'));
+    const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
+    await expectTexts('batch-stopped-by-403', [['five lines in a row', sentence]]);
+  });
 
   test('five web pages in a row, but not a single one: the stop flag names crm.baseUrl', async () => {
     const { store, sent, invoke } = chunkWorld(9, (line) => (line === 2 || line > 3 ? page() : 200));

@@ -112,7 +112,7 @@ test.each([
 });
 
 test.each([[''], ['x'.repeat(81)], [{ run: 'night-1', exportId: EXPORT_ID }]])(
-  'refuses the input %j: only the name of a run finds an export',
+  'refuses %j, which names no run',
   async (adopt) => {
     await failureOf(createExport(retry({ adopt }), retryDeps()), 'InvalidInput');
   },

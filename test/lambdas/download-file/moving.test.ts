@@ -132,7 +132,7 @@ describe('trouble that may pass', () => {
   });
 
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
-    'a second link refused with %s: keeps the parts, then continues with them',
+    'keeps the parts if a second link is refused: %s',
     async (name) => {
       const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
       const crm = fakeCrm(linkTo(file), asked(new RunError(name, 'It was refused.')), linkTo(file));

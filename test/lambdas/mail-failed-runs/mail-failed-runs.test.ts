@@ -102,7 +102,7 @@ test.each([
 });
 
 test.each(['InvalidInput', 'EarlierRelease'] as const)(
-  'a run that ends in %s before its function knows the batch has its advice in the mail once',
+  'the mail of a batch that ends in %s has its advice once',
   async (error) => {
     const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
     const { text } = await mailOf({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' });
@@ -182,12 +182,9 @@ test('fails the invocation if SNS refuses the mail, so that Lambda repeats it', 
   await expect(mailsOf([detail()], { publish })).rejects.toThrow('refused');
 });
 
-test.each([undefined, {}, null, { name: 1 }])(
-  'rejects the detail %j, which does not describe the end of a run, and fails the invocation',
-  async (strange) => {
-    await expect(mailsOf([strange])).rejects.toThrow();
-  },
-);
+test.each([undefined, {}, null, { name: 1 }])('fails at the detail %j, which is no end of a run', async (strange) => {
+  await expect(mailsOf([strange])).rejects.toThrow();
+});
 
 test('sends chats the same text as a custom notification of Amazon Q Developer', async () => {
   const { chat, subject, text } = await mailOf();

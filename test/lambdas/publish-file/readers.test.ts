@@ -94,18 +94,15 @@ test('sets no tag on a partial file that no pointer names', async () => {
   expect([...nights.bucket.tags]).toEqual([]);
 });
 
-test.each(['tag', 'putOnce published/'])(
-  'a run killed at "%s" ends published and tagged when its step is repeated',
-  async (at) => {
-    const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
-    const before = failing(operation, key, new Error('killed'));
-    const { bucket, state } = storedRun(SMALL_CSV, { before });
-    await expect(publish(bucket, state, settings())).rejects.toThrow('killed');
+test.each(['tag', 'putOnce published/'])('a run killed at "%s" is published and tagged by a retry', async (at) => {
+  const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
+  const before = failing(operation, key, new Error('killed'));
+  const { bucket, state } = storedRun(SMALL_CSV, { before });
+  await expect(publish(bucket, state, settings())).rejects.toThrow('killed');
 
-    expect(await publish(bucket, state, settings())).toMatchObject({ outcome: 'PUBLISHED' });
-    expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
-  },
-);
+  expect(await publish(bucket, state, settings())).toMatchObject({ outcome: 'PUBLISHED' });
+  expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
+});
 
 test.each<[what: string, operation: 'tag' | 'putOnce', key: string, trouble: RunErrorName, tags: object]>([
   ['removed if a tag is refused', 'tag', 'leads.csv', 'StorageDenied', NOT_TAGGED],

@@ -156,7 +156,7 @@ describe('a run that fails before its export is requested', () => {
   });
 
   test.each([{ columns: ['name'] }, { filters: [] }, { filtersOperator: 'OR' }])(
-    'leaves no error if its input makes it partial (%j)',
+    'leaves no error if partial: %j',
     (plan) => {
       // A failing step keeps that much of its input.
       const kept = nightInput({ entity: 'leads', ...plan });
