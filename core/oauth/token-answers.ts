@@ -76,7 +76,7 @@ const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupp
 type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: string];
 
 const ROWS: Row[] = [
-  ['granted', ({ isGood, body }) => isGood && isText(ownValue(body, 'access_token'))],
+  ['granted', ({ isGood, body }) => isGood && isFilledText(ownValue(body, 'access_token'))],
   ['invalidGrant', ({ isOwn, code }) => isOwn && code === 'invalid_grant'],
   [
     'invalidGrant',
@@ -116,7 +116,7 @@ export function meaningOfToken(
   const isOwn = isGood || isRefusal;
   const answer = { status, body, isGood, isRefusal, isOwn, codes, code };
   const [means, , says] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
-  const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
+  const word = code ?? (isFilledText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
   const end = says ?? `${isGood ? ' with an error' : ''}${word === undefined ? '' : `: ${word}`}.`;
   return { means, message: `The token endpoint answered ${status}${end}`, code: isOwn ? code : undefined };
 }
@@ -150,6 +150,6 @@ function callsTokenWorthless(code: string): boolean {
   return code.length <= 100 && WORTHLESS_TOKEN.test(lettersOf(code));
 }
 
-function isText(value: unknown): value is string {
+function isFilledText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
