@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import jsonc from 'jsonc-parser';
 import * as z from 'zod';
-import { jsonOrUndefined, repeatedKey, requirementOf } from '../json.ts';
+import { jsonOrUndefined, repeatedKey } from '../json.ts';
+import { requirementOf } from '../requirements.ts';
 import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { ENTITIES } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
-import { ownValue, requirementOf } from '../json.ts';
+import { ownValue } from '../json.ts';
+import { requirementOf } from '../requirements.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 /**
